@@ -13,8 +13,10 @@ mod resume;
 mod run;
 mod runs;
 mod self_check;
+mod shelf;
 mod show;
 mod why;
+mod work;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -62,6 +64,7 @@ macro_rules! commands {
 commands! {
     Run run;
     Resume resume;
+    Work work;
     Runs runs;
     Show show;
     Report report;
@@ -70,6 +73,7 @@ commands! {
     Why why;
     Bisect bisect;
     Crash crash;
+    Shelf shelf;
     List list;
     Doctor doctor;
     Clean clean;

@@ -96,7 +96,7 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     }
     // Nobody knows what the disk was used for meanwhile.
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
-    let jobs = jobs(arguments.jobs, rest);
+    let jobs = jobs(arguments.jobs, rest, None);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);
     Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }.go_on(

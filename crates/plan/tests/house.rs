@@ -219,7 +219,7 @@ fn the_guests_program_is_built_from_few_crates() {
             open.extend(own);
         }
     }
-    let known = ["agent", "crash", "disk", "guest", "input", "job", "model", "random", "trace"];
+    let known = ["agent", "crash", "disk", "guest", "job", "model", "random", "trace"];
     assert_eq!(needed.iter().map(String::as_str).collect::<Vec<_>>(), known);
     let main = fs::read_to_string(root().join("src/guest.rs")).unwrap();
     assert!(!main.contains("use ") && main.matches("mountmark_").count() == 1, "{main}");

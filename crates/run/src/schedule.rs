@@ -59,7 +59,7 @@ pub fn run(
 }
 
 /// Runs one cell; `None` if it was interrupted.
-fn run_cell(
+pub fn run_cell(
     lab: &dyn OpenLab,
     cell: &Cell,
     stop: &AtomicBool,

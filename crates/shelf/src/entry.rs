@@ -1,6 +1,7 @@
 //! A result and its file: what was measured, under what key, where and when.
 
 use std::io::Read;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use mountmark_lab::CellKey;
@@ -8,6 +9,8 @@ use mountmark_lab::cache::sha256;
 use mountmark_model::{Environment, Event, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::folder;
 
 /// Of the file; entries of another one are not used.
 const FORMAT: u32 = 1;
@@ -70,6 +73,15 @@ impl Entry {
         Ok(Packed { name, bytes: zstd::bulk::compress(&text, 3)? })
     }
 
+    /// The entry in a file.
+    ///
+    /// # Errors
+    /// As [`Entry::unpack`], and a file that cannot be read.
+    pub fn read(path: &Path) -> Result<Entry> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        Entry::unpack(name, &folder::read(path, folder::MOST)?)
+    }
+
     /// The entry in a file of this name.
     ///
     /// # Errors
@@ -115,7 +127,7 @@ pub(crate) mod tests {
         let sample = |task: &str, value: f64| Event::Sample {
             task: task.into(),
             iteration: 0,
-            values: BTreeMap::from([("elapsed".into(), value), ("user".into(), 0.1 + 0.2)]),
+            values: BTreeMap::from([("elapsed".into(), value), ("cpu_percent".into(), 0.1 + 0.2)]),
         };
         Entry {
             key: CellKey::of(serde_json::json!({ "cell": part })),

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 
@@ -15,7 +15,7 @@ use crate::entry::{Entry, Packed, hashes};
 const MARKER: &str = "mountmark-shelf";
 const LAYOUT: &str = "1";
 /// Most bytes of an entry's file.
-const MOST: u64 = 64 << 20;
+pub(crate) const MOST: u64 = 64 << 20;
 /// The beginning of names of files in the making.
 const PARTIAL: &str = ".tmp";
 
@@ -67,7 +67,7 @@ impl Folder {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(error).with_context(|| format!("cannot use the shelf {shown}"));
                 }
-                _ if access == Access::Read => bail!("there is no shelf at {shown}, and it is only to be read"),
+                _ if access == Access::Read => bail!("there is no shelf at {shown}"),
                 _ => {
                     let make = || {
                         fs::create_dir_all(path)?;
@@ -111,6 +111,19 @@ impl Folder {
         !self.named(key).is_empty()
     }
 
+    /// The same, with what others have put there meanwhile.
+    pub fn has_now(&self, key: &str) -> bool {
+        self.has(key) || self.learn(key)
+    }
+
+    /// Looks for entries of a key; whether there is one.
+    fn learn(&self, key: &str) -> bool {
+        let found: Vec<String> = entries(&self.part(key)).filter(|name| name.starts_with(key)).collect();
+        let is_there = !found.is_empty();
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        is_there
+    }
+
     fn named(&self, key: &str) -> Vec<String> {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.range(key.to_owned()..).take_while(|name| name.starts_with(key)).cloned().collect()
@@ -122,19 +135,17 @@ impl Folder {
 
     /// The entries of a key, each with its file: one, or several that differ. Others may have put one there meanwhile.
     pub fn get(&self, key: &str) -> Vec<(PathBuf, Result<Entry>)> {
-        let mut names = self.named(key);
-        if names.is_empty() {
-            names = entries(&self.part(key)).filter(|name| name.starts_with(key)).collect();
+        if !self.has(key) {
+            self.learn(key);
         }
+        let names = self.named(key);
         let entry = |name: String| {
             let path = self.part(&name).join(&name);
-            let entry = match read(&path, MOST) {
+            match Entry::read(&path) {
                 // It was evicted or removed.
-                Err(error) if error.kind() == ErrorKind::NotFound => return None,
-                Err(error) => Err(error.into()),
-                Ok(bytes) => Entry::unpack(&name, &bytes),
-            };
-            Some((path, entry))
+                Err(error) if is_missing(&error) => None,
+                entry => Some((path, entry)),
+            }
         };
         names.into_iter().filter_map(entry).collect()
     }
@@ -143,13 +154,35 @@ impl Folder {
     pub fn put(&self, packed: &Packed) -> io::Result<()> {
         let part = self.part(&packed.name);
         let path = part.join(&packed.name);
-        let is_there = || read(&path, MOST).is_ok_and(|bytes| Entry::unpack(&packed.name, &bytes).is_ok());
-        if !is_there() {
+        if Entry::read(&path).is_err() {
             fs::create_dir_all(&part)?;
             write(&part, &path, &packed.bytes)?;
         }
         self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(packed.name.clone());
         Ok(())
+    }
+
+    /// Copies the file of an entry, if it is sound, without waiting for the disk; false if the same one is there. A power cut
+    /// may leave it damaged, which is found when it is read.
+    pub fn import(&self, from: &Path) -> Result<bool> {
+        let name = from.file_name().and_then(|name| name.to_str()).context("its name is not that of a cell")?;
+        let bytes = read(from, MOST)?;
+        let entry = Entry::unpack(name, &bytes)?;
+        let part = self.part(name);
+        let to = part.join(name);
+        if self.has(&entry.key.sha256) && Entry::read(&to).is_ok() {
+            return Ok(false);
+        }
+        fs::create_dir_all(&part)?;
+        place(&part, &to, &bytes, false)?;
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        Ok(true)
+    }
+
+    /// Waits until all that was written is on the disk.
+    pub fn sync(&self) -> Result<()> {
+        let folder = File::open(&self.path).with_context(|| format!("cannot open {}", self.path.display()))?;
+        rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {} to its disk", self.path.display()))
     }
 
     /// All entries, in the order of their keys.
@@ -172,14 +205,16 @@ impl Folder {
         }
     }
 
-    /// Removes the entries that were used least lately, until at most `bytes` are left; returns how many.
-    pub fn prune(&self, bytes: u64) -> io::Result<usize> {
+    /// Removes the entries that were used least lately, until at most `bytes` are left, and those not used for `age`; returns
+    /// how many.
+    pub fn prune(&self, bytes: u64, age: Option<Duration>) -> io::Result<usize> {
         let mut listed = self.list();
         listed.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         let (mut total, mut removed) = (0, 0);
         for entry in listed {
             total += entry.bytes;
-            if total > bytes {
+            let is_old = age.is_some_and(|age| entry.used.elapsed().is_ok_and(|unused| unused > age));
+            if total > bytes || is_old {
                 fs::remove_file(&entry.path)?;
                 removed += 1;
                 if let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) {
@@ -200,8 +235,12 @@ fn entries(part: &Path) -> impl Iterator<Item = String> + use<> {
         .filter(move |name| hashes(name).is_some_and(|(key, _)| key.starts_with(&prefix)))
 }
 
+fn is_missing(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 /// A regular file of at most `most` bytes.
-fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = mountmark_input::open(path)?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
@@ -213,11 +252,18 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Writes a file completely or not at all, even on a power failure.
 fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    place(folder, path, bytes, true)
+}
+
+/// Writes a file completely or not at all; waits for the disk if it is to be `synced`.
+fn place(folder: &Path, path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let readable = fs::Permissions::from_mode(0o644);
     let mut file = tempfile::Builder::new().prefix(PARTIAL).permissions(readable).tempfile_in(folder)?;
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
+    if synced {
+        file.as_file().sync_all()?;
+    }
     file.persist(path)?;
     Ok(())
 }
@@ -288,12 +334,12 @@ mod tests {
             let listed =
                 shelf.list().into_iter().find(|listed| listed.path.to_string_lossy().contains(&entry.key.sha256));
             let file = File::options().write(true).open(listed.unwrap().path).unwrap();
-            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(hours * 3600)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
         }
         shelf.mark_used(&all[0].key.sha256);
         let each = shelf.list()[0].bytes;
-        assert_eq!(shelf.prune(each * 3).unwrap(), 0);
-        assert_eq!(shelf.prune(each * 2 + each / 2).unwrap(), 1);
+        assert_eq!(shelf.prune(each * 3, None).unwrap(), 0);
+        assert_eq!(shelf.prune(each * 2 + each / 2, None).unwrap(), 1);
         assert_eq!(all.each_ref().map(|entry| shelf.has(&entry.key.sha256)), [true, false, true]);
     }
 }

@@ -53,6 +53,11 @@ impl<'a> Shelved<'a> {
         Shelved { lab, shelf, how, state: Mutex::default() }
     }
 
+    /// Whether a cell is on a shelf now.
+    pub fn is_there(&self, cell: &Cell) -> Result<bool> {
+        Ok(self.key_of(cell)?.is_some_and(|key| self.shelf.has_now(&key.sha256)))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

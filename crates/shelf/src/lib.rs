@@ -18,7 +18,34 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+
+/// The number of entries of a key.
+///
+/// # Errors
+/// One that is damaged, or two that differ.
+pub fn sound(folder: &Folder, key: &str) -> Result<usize> {
+    let mut entries = Vec::new();
+    for (path, entry) in folder.get(key) {
+        entries.push(entry.with_context(|| path.display().to_string())?);
+    }
+    entries.windows(2).try_for_each(|pair| verify::compare(&pair[0], &pair[1]))?;
+    Ok(entries.len())
+}
+
+/// Whether an error means that there is no room, or no right to write.
+pub fn is_full(error: &anyhow::Error) -> bool {
+    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    matches!(
+        kind,
+        Some(
+            ErrorKind::StorageFull
+                | ErrorKind::QuotaExceeded
+                | ErrorKind::PermissionDenied
+                | ErrorKind::ReadOnlyFilesystem
+        )
+    )
+}
 
 /// Shelves in the order in which they are asked.
 pub struct Shelf {
@@ -44,6 +71,11 @@ impl Shelf {
     /// Whether an entry with this key seems to be there.
     pub fn has(&self, key: &str) -> bool {
         self.folders().any(|folder| folder.has(key))
+    }
+
+    /// The same, with what others have put there meanwhile.
+    pub fn has_now(&self, key: &str) -> bool {
+        self.folders().any(|folder| folder.has_now(key))
     }
 
     /// The entry of a key. A damaged one is as none.
@@ -95,7 +127,7 @@ impl Shelf {
     /// Keeps this user's own shelf below a size.
     pub(crate) fn evict(&self, bytes: u64) {
         if let Some(own) = self.own.as_ref().filter(|own| own.access == Access::Write)
-            && let Err(error) = own.prune(bytes)
+            && let Err(error) = own.prune(bytes, None)
         {
             self.trouble(format!("cells on {} cannot be evicted: {error}", own.path.display()));
         }

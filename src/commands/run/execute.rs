@@ -277,8 +277,8 @@ pub fn check_jobs(given: Option<usize>) -> Result<()> {
 }
 
 /// Number of guests at the same time: `given`, else one per processor, limited by this machine's memory even if the
-/// guests fill their disks, which are in memory.
-pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
+/// guests fill their disks, which are in memory; `memory` is what there is, if somebody knows.
+pub fn jobs(given: Option<usize>, plan: &Plan, memory: Option<Bytes>) -> usize {
     if !plan.lab.capabilities().guest {
         if let Some(more @ 2..) = given {
             say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
@@ -293,7 +293,7 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
         [disk, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
     });
     let need = need.max().unwrap_or(0).max(1);
-    let Some(available) = available_memory() else { return wanted };
+    let Some(available) = memory.map(|memory| memory.0).or_else(available_memory) else { return wanted };
     let (need_text, available_text) = (Bytes(need), Bytes(available));
     if need > available {
         say!(

@@ -11,6 +11,7 @@ mod shelf;
 mod signals;
 mod targets;
 mod vary;
+pub mod work;
 mod works;
 
 use std::sync::atomic::Ordering;
@@ -19,10 +20,12 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_lab::OpenLab;
+use mountmark_lab::emulator::Profiler;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
 use mountmark_plan::{Catalogue, Options, control};
-use mountmark_record::{RunRecord, Store};
+use mountmark_record::RunRecord;
+use mountmark_shelf::Shelved;
 
 use crate::catalogue;
 use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
@@ -31,7 +34,7 @@ pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, labs};
 use sampled::SamplingOptions;
-pub use shelf::ShelfOptions;
+pub use shelf::{ShelfOptions, own_shelf, place};
 pub use signals::Stop;
 pub use works::leave_out_programs;
 
@@ -148,10 +151,38 @@ type Ended<T> = Result<Result<T, u8>>;
 
 /// Checks what the user wrote and runs it with `ending`.
 fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<T>) -> Ended<T> {
+    let checked = checked(arguments)?;
+    if arguments.dry_run {
+        return Ok(Err(dry::run(arguments, checked)?));
+    }
+    arguments.lab.kind().check_rights()?;
+    let store = arguments.store.open()?;
+    let stop = Stop::on_signals()?;
+    let ended = with_plan(arguments, checked, &stop, &|prepared, plan| {
+        let jobs = jobs(arguments.jobs, plan, None);
+        let (verbose, format) = (arguments.verbose, &arguments.format);
+        let Prepared { lab, profiler, .. } = *prepared;
+        ending(&Session { lab, profiler, store: &store, jobs, stop: &stop, verbose, format, sitting: 1 }, plan)
+    });
+    stop.or(ended, Err(stop.code()))
+}
+
+/// What a user wrote, found to be sound.
+struct Checked {
+    options: Options,
+    machine: Machine,
+    catalogue: Catalogue,
+    wanted: Vec<Configuration>,
+    vary: Option<Vary>,
+}
+
+/// Checks all user input before anything is fetched or generated.
+fn checked(arguments: &Arguments) -> Result<Checked> {
     let scale = arguments.scale.as_deref().unwrap_or(DEFAULT_SCALE);
     let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     check_jobs(arguments.jobs)?;
     arguments.lab.check()?;
+    arguments.shelf.check(arguments.lab.lab)?;
     // Before all else: a device that must not be touched is refused, whatever else is wrong.
     let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
     let mut catalogue = catalogue::load()?;
@@ -172,7 +203,6 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
         conditions: arguments.conditions,
         corpus: arguments.corpus.clone(),
     };
-    // All user input is checked before anything is fetched or generated.
     let wanted = targets::fit(arguments, &mut options, &mut catalogue)?;
     catalogue.suite(&options.suite)?;
     if let Some(disk) = &options.disk {
@@ -182,24 +212,23 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
     let vary = vary::asked(arguments, &catalogue, &options, wanted.len())?;
-    if arguments.dry_run {
-        return Ok(Err(dry::run(arguments, options, &machine, &catalogue, (&wanted, vary.as_ref()))?));
-    }
-    arguments.lab.kind().check_rights()?;
-    let store = arguments.store.open()?;
-    let stop = Stop::on_signals()?;
-    let wanted = (&wanted[..], vary.as_ref());
-    let ended = measure(arguments, (options, &machine, &catalogue, wanted), &store, &stop, ending);
-    stop.or(ended, Err(stop.code()))
+    Ok(Checked { options, machine, catalogue, wanted, vary })
 }
 
-/// Prepares the lab, makes the plan and runs it.
-fn measure<T>(
+/// An open lab with a plan.
+struct Prepared<'a> {
+    /// With shelves, if there are any.
+    lab: &'a dyn OpenLab,
+    shelved: Option<&'a Shelved<'a>>,
+    profiler: Option<&'a Profiler>,
+}
+
+/// Opens the lab, makes the plan, and prepares its cells for `ending`.
+fn with_plan<T>(
     arguments: &Arguments,
-    (options, machine, catalogue, wanted): (Options, &Machine, &Catalogue, Wanted),
-    store: &Store,
+    Checked { options, machine, catalogue, wanted, vary }: Checked,
     stop: &Stop,
-    ending: &dyn Fn(&Session, &Plan) -> Ended<T>,
+    ending: &dyn Fn(&Prepared, &Plan) -> Ended<T>,
 ) -> Ended<T> {
     let is_guest = arguments.lab.capabilities().guest;
     let cache = mountmark_lab::cache::default_folder();
@@ -212,8 +241,9 @@ fn measure<T>(
         }
     }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
-    let opened = arguments.lab.open_with_profiler(machine)?;
-    let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), opened.profiler().is_some())?;
+    let opened = arguments.lab.open_with_profiler(&machine)?;
+    let profiler = opened.profiler();
+    let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), profiler.is_some())?;
     let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
     let asked = Asked {
         unavailable: &|configuration| lab.unavailable(configuration),
@@ -221,7 +251,8 @@ fn measure<T>(
         make: mountmark_corpus::realise,
         is_stopped: &|| stop.load(Ordering::SeqCst),
     };
-    let Some(plan) = planned(arguments, options, catalogue, wanted, &asked)? else { return Ok(Err(stop.code())) };
+    let wanted = (&wanted[..], vary.as_ref());
+    let Some(plan) = planned(arguments, options, &catalogue, wanted, &asked)? else { return Ok(Err(stop.code())) };
     for cell in &plan.cells {
         if stop.load(Ordering::SeqCst) {
             return Ok(Err(stop.code()));
@@ -229,9 +260,7 @@ fn measure<T>(
         lab.prepare(cell)?;
     }
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
-    let jobs = jobs(arguments.jobs, &plan);
-    let (verbose, format) = (arguments.verbose, &arguments.format);
-    ending(&Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting: 1 }, &plan)
+    ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)
 }
 
 /// The configurations, and the parameter that is varied.

@@ -35,7 +35,7 @@ impl SamplingOptions {
         if self.budget.is_some_and(|budget| budget.is_zero()) {
             bail!(WrongUse("--budget 0: nothing can be measured in no time".into()));
         }
-        let is_sampled = self.precision.is_some() || self.budget.is_some();
+        let is_sampled = self.is_sampled();
         if let (true, Some(vary)) = (is_sampled, vary.first()) {
             bail!(WrongUse(format!(
                 "--vary {vary} measures each point equally often: give --repeat instead of --precision or --budget"
@@ -51,6 +51,11 @@ impl SamplingOptions {
             (Some(_), None) => Ok(Sampling::LEAST),
             (_, given) => Ok(given.unwrap_or(USUAL)),
         }
+    }
+
+    /// Whether figures decide how many repeats there are.
+    pub fn is_sampled(&self) -> bool {
+        self.precision.is_some() || self.budget.is_some()
     }
 
     /// The plan with what was asked for.

@@ -31,24 +31,44 @@ pub struct ShelfOptions {
 }
 
 impl ShelfOptions {
+    /// Refuses shelves where figures have no keys.
+    pub fn check(&self, kind: Lab) -> Result<()> {
+        if !kind.capabilities().exact_clock && !self.shelf.is_empty() {
+            bail!(WrongUse(format!(
+                "--shelf: figures of the lab {} are wall time, and are measured each time",
+                kind.name()
+            )));
+        }
+        Ok(())
+    }
+
+    /// As a worker uses them, who measures nothing that is there.
+    ///
+    /// # Errors
+    /// There is none to put anything on.
+    pub fn for_worker(self) -> Result<ShelfOptions> {
+        if !self.shelf.iter().any(|path| place(path).1 == Access::Write) {
+            bail!(WrongUse("a worker needs --shelf FOLDER, to put there what it measures".into()));
+        }
+        Ok(ShelfOptions { verify: 0.0, ..self })
+    }
+
     /// The lab with shelves, if its figures have keys.
     pub fn over<'a>(&self, kind: Lab, lab: &'a dyn OpenLab, is_profiled: bool) -> Result<Option<Shelved<'a>>> {
         if !kind.capabilities().exact_clock {
-            if !self.shelf.is_empty() {
-                bail!(WrongUse(format!(
-                    "--shelf: figures of the lab {} are wall time, and are measured each time",
-                    kind.name()
-                )));
-            }
             return Ok(None);
         }
-        let own = mountmark_lab::cache::default_folder().join(OWN);
-        let shelf = Shelf::open(&own, &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>())?;
+        let shelf = Shelf::open(&own_shelf(), &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>())?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
         // Entries hold no profiles.
         let how = How { fresh: self.fresh || is_profiled, verify: self.verify, seed };
         Ok(Some(Shelved::new(lab, shelf, how)))
     }
+}
+
+/// This user's own shelf, in the cache.
+pub fn own_shelf() -> PathBuf {
+    mountmark_lab::cache::default_folder().join(OWN)
 }
 
 /// A folder, and whether it is written.

@@ -132,7 +132,7 @@ fn measure(
     for cell in &plan.cells {
         lab.prepare(cell)?;
     }
-    let jobs = jobs(arguments.jobs, plan);
+    let jobs = jobs(arguments.jobs, plan, None);
     let format = FormatOptions::default();
     Session { lab, profiler: None, store, jobs, stop, verbose: false, format: &format, sitting: 1 }.collect(plan)
 }

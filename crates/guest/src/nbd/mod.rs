@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::{DiskModel, Model, Operation, Request};
+use mountmark_job::mark;
 use mountmark_model::device::DeviceOperation;
 use mountmark_trace::Completed;
 use rustix::net::RecvFlags;
 
 mod volatile;
 pub(super) mod wire;
-
-use mountmark_job::mark;
 
 use super::media::Medium;
 use volatile::{Mark, Volatile};

@@ -1,0 +1,189 @@
+//! A worker of a campaign: measures the cells of a plan that are on no shelf, and puts them there. It stores no run.
+//!
+//! Nobody hands out cells and nobody claims one: each worker walks all of them in one order, from a place of its own, and
+//! skips what is there by now. Where two meet they measure a few cells twice, whose figures must be equal.
+
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use mountmark_lab::host::options::MEMORY;
+use mountmark_model::{Bytes, Cell, Plan, counted};
+use mountmark_random::Stream;
+use mountmark_run::pool;
+use mountmark_run::schedule::{self, CellResult};
+
+use super::{Arguments, Prepared, Stop, checked, jobs, with_plan};
+use crate::common::{self, WrongUse};
+
+/// How long the watch of the time sleeps.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Which of a plan's workers this is, such as `2/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// From 1.
+    number: usize,
+    of: usize,
+}
+
+impl FromStr for Worker {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Worker, String> {
+        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let (number, of) =
+            numbers.ok_or(format!("`{text}` is not a worker's number and how many there are, such as 2/8"))?;
+        match (1..=of).contains(&number) {
+            true => Ok(Worker { number, of }),
+            false => Err(format!("there is no worker {number} of {of}")),
+        }
+    }
+}
+
+/// What limits a worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub worker: Worker,
+    /// When it ends, whatever is left.
+    pub until: Option<Duration>,
+}
+
+/// What became of a cell.
+enum Met {
+    There,
+    Measured(usize, Box<CellResult>),
+}
+
+/// Works on the plan of `mountmark run` with these arguments; returns the exit code.
+pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
+    let begin = Instant::now();
+    let mut arguments = arguments.clone();
+    // The memory that the worker may take; of the host lab it is a cell's.
+    let memory: Option<Bytes> = arguments.lab.given.value(&MEMORY);
+    arguments.lab.given = arguments.lab.given.with(&MEMORY, None::<String>);
+    arguments.shelf = arguments.shelf.for_worker()?;
+    if arguments.dry_run || arguments.study.is_some() || arguments.sampling.is_sampled() {
+        bail!(WrongUse(
+            "a worker needs a plan whose cells are known before: no --study, --precision, --budget or --dry-run".into()
+        ));
+    }
+    let checked = checked(&arguments)?;
+    let stop = Stop::on_signals()?;
+    let ended = with_plan(&arguments, checked, &stop, &|prepared, plan| {
+        let jobs = jobs(arguments.jobs, plan, memory);
+        let deadline = limits.until.map(|until| begin + until);
+        walk(prepared, plan, (jobs, limits.worker), deadline, &stop).map(Ok)
+    });
+    stop.or(ended, Err(stop.code())).map(|code| code.unwrap_or_else(|code| code))
+}
+
+fn walk(
+    prepared: &Prepared,
+    plan: &Plan,
+    (jobs, worker): (usize, Worker),
+    deadline: Option<Instant>,
+    stop: &Stop,
+) -> Result<u8> {
+    let Some(shelved) = prepared.shelved else { bail!(WrongUse("figures of this lab are wall time".into())) };
+    let cells: Vec<&Cell> = order(plan.seed, plan.cells.len(), worker).into_iter().map(|at| &plan.cells[at]).collect();
+    let (end, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let (mut there, mut measured, mut failed) = (0, 0, 0);
+    let result = thread::scope(|scope| {
+        // A guest under way when the time is over is ended too.
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                if stop.is_set() || is_over() {
+                    end.store(true, Ordering::SeqCst);
+                }
+                thread::sleep(TICK);
+            }
+        });
+        let hand = |queue: &pool::Queue, say: &mpsc::Sender<Met>| {
+            while let Some(at) = queue.take().filter(|_| !end.load(Ordering::SeqCst)) {
+                if shelved.is_there(cells[at])? {
+                    let _ = say.send(Met::There);
+                } else if let Some(result) = schedule::run_cell(prepared.lab, cells[at], &end, &mut |_| {})? {
+                    let _ = say.send(Met::Measured(at, Box::new(result)));
+                }
+            }
+            Ok(())
+        };
+        let result = pool::work(cells.len(), jobs, hand, |met| {
+            match met {
+                Met::There => there += 1,
+                Met::Measured(at, result) => {
+                    let how = result.outcome.reason().map_or("done".to_owned(), |reason| format!("failed: {reason}"));
+                    failed += usize::from(result.outcome.is_failed());
+                    measured += 1;
+                    let name = cells[at].configuration.heading();
+                    say!("mountmark: {name} #{} {how}", cells[at].repeat + 1);
+                }
+            }
+            Ok(())
+        });
+        done.store(true, Ordering::SeqCst);
+        result
+    });
+    for remark in prepared.lab.remarks() {
+        say!("mountmark: {remark}");
+    }
+    result?;
+    let left = cells.len() - there - measured;
+    let why = if left == 0 { "" } else { ", since its time was over" };
+    say!(
+        "mountmark: worker {}/{}: {} measured, {there} were there, {left} left{why}",
+        worker.number,
+        worker.of,
+        counted(measured, "cell")
+    );
+    ensure!(!stop.is_set(), "interrupted");
+    Ok(if failed > 0 { common::FAILED } else { common::DONE })
+}
+
+/// The order in which a worker looks at cells: all have one circle, drawn from the plan's seed, and each begins elsewhere.
+fn order(seed: u64, cells: usize, worker: Worker) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..cells).collect();
+    let mut random = Stream::new(seed, "work.order");
+    let mut circle = Vec::with_capacity(cells);
+    while !left.is_empty() {
+        let at = random.below(left.len() as u64) as usize;
+        circle.push(left.swap_remove(at));
+    }
+    circle.rotate_left((worker.number - 1) * cells / worker.of);
+    circle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_numbered_from_one() {
+        assert_eq!("2/8".parse(), Ok(Worker { number: 2, of: 8 }));
+        for wrong in ["0/8", "9/8", "2", "2/0", "a/b", "-1/2", "", "1/2/3"] {
+            assert!(wrong.parse::<Worker>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_worker_sees_every_cell_from_a_place_of_its_own() {
+        for cells in [0, 1, 7, 100] {
+            let orders: Vec<Vec<usize>> = (1..=4).map(|number| order(7, cells, Worker { number, of: 4 })).collect();
+            for found in &orders {
+                let mut sorted = found.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..cells).collect::<Vec<_>>());
+            }
+            // Each walks a quarter alone before it meets the next one's place.
+            let quarter = cells / 4;
+            for pair in orders.windows(2).filter(|_| quarter > 0) {
+                assert!(pair[0][..quarter].iter().all(|cell| !pair[1][..quarter].contains(cell)));
+            }
+        }
+    }
+}

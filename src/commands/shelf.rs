@@ -1,0 +1,153 @@
+//! `mountmark shelf`: what is on shelves, whether it is sound, and how it gets from one to another.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use mountmark_model::{Bytes, counted, visible};
+use mountmark_record::Timestamp;
+use mountmark_shelf::{Access, Entry, Folder};
+
+use super::run::{own_shelf, place};
+use crate::common::{self, WrongUse};
+
+/// List, check, copy and evict measured cells that are kept on shelves
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark shelf list                       your own shelf, in the cache\n  mountmark shelf check --shelf /nfs/cells   whether each cell is what its name says\n  mountmark shelf export /media/stick/cells  copy your cells to another shelf\n  mountmark shelf import /media/stick/cells  copy its cells to yours\n  mountmark shelf prune 500MiB               evict the cells used least lately\n\nA shelf is a folder of measured cells, each under a hash of all that determines its figures. `mountmark run` takes cells from your own shelf, and from those that --shelf names."
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+    /// The shelf [default: your own, in the cache]
+    #[arg(long, value_name = "FOLDER", global = true)]
+    shelf: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// A line a cell: the beginning of its key, when and where it was measured, what it is
+    List,
+    /// Read each cell and say which are damaged, changed, or differ from another one of the same key
+    Check,
+    /// Copy all sound cells to another shelf, which is made if it is missing
+    Export {
+        /// The other shelf
+        to: PathBuf,
+    },
+    /// Copy all sound cells of another shelf
+    Import {
+        /// The other shelf
+        from: PathBuf,
+    },
+    /// Remove the cells that were written, or taken from your own shelf, least lately
+    Prune {
+        /// How much may stay
+        keep: Option<Bytes>,
+        /// Remove those that were not used for so many days, too
+        #[arg(long, value_name = "DAYS")]
+        older: Option<u64>,
+    },
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let own = own_shelf();
+    let here = arguments.shelf.as_deref().map_or(own, |path| place(path).0);
+    match arguments.verb {
+        Verb::List => list(&open(&here)?),
+        Verb::Check => check(&open(&here)?),
+        Verb::Export { to } => copy(&open(&here)?, &Folder::open(&place(&to).0, Access::Write)?),
+        Verb::Import { from } => copy(&open(&place(&from).0)?, &Folder::open(&here, Access::Write)?),
+        Verb::Prune { keep: None, older: None } => {
+            bail!(WrongUse("prune needs the size that may stay, such as 500MiB, or --older DAYS".into()))
+        }
+        Verb::Prune { keep, older } => prune(&open(&here)?, keep, older),
+    }
+}
+
+fn open(path: &Path) -> Result<Folder> {
+    Folder::open(path, Access::Read)
+}
+
+fn list(shelf: &Folder) -> Result<u8> {
+    let (mut text, mut bytes, mut cells) = (String::new(), 0, 0);
+    for listed in shelf.list() {
+        bytes += listed.bytes;
+        cells += 1;
+        match Entry::read(&listed.path) {
+            Ok(entry) => writeln!(
+                text,
+                "{}  {}  {}  {}  {}",
+                &entry.key.sha256[..12],
+                Timestamp(entry.measured.at),
+                visible(&entry.measured.host),
+                visible(&about(&entry)),
+                Bytes(listed.bytes)
+            )?,
+            Err(error) => writeln!(text, "{}: {error:#}", listed.path.display())?,
+        }
+        if text.len() > 1 << 16 {
+            common::print(&std::mem::take(&mut text))?;
+        }
+    }
+    common::print(&format!("{text}{} in {}, {}\n", counted(cells, "cell"), shelf.path.display(), Bytes(bytes)))?;
+    Ok(common::DONE)
+}
+
+/// What a cell is, by parts of its key.
+fn about(entry: &Entry) -> String {
+    let cell = &entry.key.parts["cell"];
+    let filesystem = cell["configuration"]["filesystem"]["name"].as_str().unwrap_or("?");
+    let tasks = cell["tasks"].as_array().map_or(0, Vec::len);
+    let kernel = &entry.measured.environment.kernel;
+    format!("{filesystem}, {}, seed {}, Linux {kernel}", counted(tasks, "task"), cell["seed"])
+}
+
+fn check(shelf: &Folder) -> Result<u8> {
+    let (mut faults, mut sound) = (0, 0);
+    for key in shelf.keys() {
+        match mountmark_shelf::sound(shelf, &key) {
+            Ok(number) => sound += number,
+            Err(error) => {
+                faults += 1;
+                common::print(&format!("{error:#}\n"))?;
+            }
+        }
+    }
+    let faulty = if faults == 0 { "none is at fault".into() } else { format!("{faults} at fault") };
+    common::print(&format!("{} sound, {faulty}\n", counted(sound, "cell")))?;
+    Ok(if faults == 0 { common::DONE } else { common::FAILED })
+}
+
+fn copy(from: &Folder, to: &Folder) -> Result<u8> {
+    let (mut copied, mut there, mut faults) = (0, 0, 0);
+    for listed in from.list() {
+        match to.import(&listed.path) {
+            Ok(true) => copied += 1,
+            Ok(false) => there += 1,
+            Err(error) if mountmark_shelf::is_full(&error) => {
+                return Err(error).with_context(|| format!("cannot write to the shelf {}", to.path.display()));
+            }
+            Err(error) => {
+                faults += 1;
+                say!("mountmark: {} is not copied: {error:#}", listed.path.display());
+            }
+        }
+    }
+    to.sync()?;
+    let faulty = if faults == 0 { String::new() } else { format!(", {faults} at fault") };
+    let copied = counted(copied, "cell");
+    common::print(&format!("{copied} copied to {}, {there} were there{faulty}\n", to.path.display()))?;
+    Ok(if faults == 0 { common::DONE } else { common::FAILED })
+}
+
+fn prune(shelf: &Folder, keep: Option<Bytes>, older: Option<u64>) -> Result<u8> {
+    let age = older.map(|days| Duration::from_secs(days.saturating_mul(86_400)));
+    let removed = shelf
+        .prune(keep.map_or(u64::MAX, |keep| keep.0), age)
+        .with_context(|| format!("cannot remove cells from {}", shelf.path.display()))?;
+    common::print(&format!("{} removed from {}\n", counted(removed, "cell"), shelf.path.display()))?;
+    Ok(common::DONE)
+}

@@ -6,6 +6,7 @@
 #[macro_use]
 mod common;
 mod catalogue;
+mod cluster;
 mod commands;
 mod next;
 mod plan_file;

@@ -2,6 +2,7 @@
 
 mod agree;
 mod bisect;
+mod campaign;
 mod clean;
 mod compare;
 mod crash;
@@ -10,7 +11,7 @@ mod generate;
 mod list;
 mod report;
 mod resume;
-mod run;
+pub mod run;
 mod runs;
 mod self_check;
 mod shelf;
@@ -65,6 +66,7 @@ commands! {
     Run run;
     Resume resume;
     Work work;
+    Campaign campaign;
     Runs runs;
     Show show;
     Report report;

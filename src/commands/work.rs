@@ -1,5 +1,6 @@
 //! `mountmark work`: one of the workers that fill a shelf with a plan's cells.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -20,6 +21,9 @@ pub struct Arguments {
     /// End after this time, such as 50m: a cell that is not finished then is lost
     #[arg(long, value_name = "TIME", value_parser = common::duration, global = true)]
     until: Option<Duration>,
+    /// Refuse to measure if this machine's cells have other keys than the campaign's
+    #[arg(long, value_name = "FILE", global = true, hide = true)]
+    expect: Option<PathBuf>,
     #[command(subcommand)]
     plan: Plan,
 }
@@ -33,5 +37,5 @@ enum Plan {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let Plan::Run(run) = &arguments.plan;
-    work::work(run, work::Limits { worker: arguments.worker, until: arguments.until })
+    work::work(run, work::Limits { worker: arguments.worker, until: arguments.until, expect: arguments.expect })
 }

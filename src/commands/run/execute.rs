@@ -287,12 +287,7 @@ pub fn jobs(given: Option<usize>, plan: &Plan, memory: Option<Bytes>) -> usize {
     }
     let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let wanted = wanted.min(plan.cells.len());
-    let need = plan.cells.iter().map(|cell| {
-        let sizes = cell.second_disk.as_ref().map_or([0, 0], |medium| [medium.size.0, medium.corpus.tar_bytes]);
-        let disk = plan.disk_written.map_or(cell.disk_size.0, |written| written.0.min(cell.disk_size.0));
-        [disk, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
-    });
-    let need = need.max().unwrap_or(0).max(1);
+    let need = need(plan);
     let Some(available) = memory.map(|memory| memory.0).or_else(available_memory) else { return wanted };
     let (need_text, available_text) = (Bytes(need), Bytes(available));
     if need > available {
@@ -308,6 +303,16 @@ pub fn jobs(given: Option<usize>, plan: &Plan, memory: Option<Bytes>) -> usize {
         );
     }
     fitting
+}
+
+/// Bytes of memory that a guest of a plan takes if it fills its disks.
+pub fn need(plan: &Plan) -> u64 {
+    let need = plan.cells.iter().map(|cell| {
+        let sizes = cell.second_disk.as_ref().map_or([0, 0], |medium| [medium.size.0, medium.corpus.tar_bytes]);
+        let disk = plan.disk_written.map_or(cell.disk_size.0, |written| written.0.min(cell.disk_size.0));
+        [disk, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
+    });
+    need.max().unwrap_or(0).max(1)
 }
 
 /// Bytes of memory available to new processes: the machine's, or the rest of a container's limit.

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod dry;
+mod elsewhere;
 mod execute;
 mod lab;
 mod repeat;
@@ -28,6 +29,7 @@ use mountmark_record::RunRecord;
 use mountmark_shelf::Shelved;
 
 use crate::catalogue;
+use crate::cluster::On;
 use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
 use corpus::Make;
 pub use corpus::corpora;
@@ -119,6 +121,13 @@ pub struct Arguments {
     dry_run: bool,
     #[command(flatten)]
     shelf: ShelfOptions,
+    /// Have other machines measure, and print the table here: slurm[:partition=..,account=..,time=..,workers=..,cpus=..,
+    /// memory=..], or ssh:FILE with a node a line. They need a --shelf that all of them see
+    #[arg(long, value_name = "ENGINE")]
+    on: Option<On>,
+    /// With --on slurm: start the workers and go; `mountmark campaign` has them
+    #[arg(long, requires = "on")]
+    detach: bool,
     #[command(flatten)]
     lab: LabOptions,
     #[command(flatten)]
@@ -159,6 +168,11 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
     let ended = with_plan(arguments, checked, &stop, &|prepared, plan| {
+        if let Some(on) = &arguments.on
+            && let Some(code) = elsewhere::measure(arguments, on, prepared, plan, &stop)?
+        {
+            return Ok(Err(code));
+        }
         let jobs = jobs(arguments.jobs, plan, None);
         let (verbose, format) = (arguments.verbose, &arguments.format);
         let Prepared { lab, profiler, .. } = *prepared;
@@ -183,6 +197,9 @@ fn checked(arguments: &Arguments) -> Result<Checked> {
     check_jobs(arguments.jobs)?;
     arguments.lab.check()?;
     arguments.shelf.check(arguments.lab.lab)?;
+    if let Some(on) = &arguments.on {
+        elsewhere::check(arguments, on)?;
+    }
     // Before all else: a device that must not be touched is refused, whatever else is wrong.
     let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
     let mut catalogue = catalogue::load()?;

@@ -31,6 +31,16 @@ pub struct ShelfOptions {
 }
 
 impl ShelfOptions {
+    /// The first shelf that is shared and written.
+    pub fn written(&self) -> Option<PathBuf> {
+        self.shelf.iter().map(|path| place(path)).find(|(_, access)| *access == Access::Write).map(|(path, _)| path)
+    }
+
+    /// As arguments.
+    pub fn words(&self) -> Vec<String> {
+        self.shelf.iter().flat_map(|path| ["--shelf".to_owned(), path.display().to_string()]).collect()
+    }
+
     /// Refuses shelves where figures have no keys.
     pub fn check(&self, kind: Lab) -> Result<()> {
         if !kind.capabilities().exact_clock && !self.shelf.is_empty() {
@@ -47,7 +57,7 @@ impl ShelfOptions {
     /// # Errors
     /// There is none to put anything on.
     pub fn for_worker(self) -> Result<ShelfOptions> {
-        if !self.shelf.iter().any(|path| place(path).1 == Access::Write) {
+        if self.written().is_none() {
             bail!(WrongUse("a worker needs --shelf FOLDER, to put there what it measures".into()));
         }
         Ok(ShelfOptions { verify: 0.0, ..self })

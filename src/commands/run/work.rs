@@ -3,6 +3,7 @@
 //! Nobody hands out cells and nobody claims one: each worker walks all of them in one order, from a place of its own, and
 //! skips what is there by now. Where two meet they measure a few cells twice, whose figures must be equal.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -16,7 +17,7 @@ use mountmark_random::Stream;
 use mountmark_run::pool;
 use mountmark_run::schedule::{self, CellResult};
 
-use super::{Arguments, Prepared, Stop, checked, jobs, with_plan};
+use super::{Arguments, Prepared, Stop, checked, elsewhere, jobs, with_plan};
 use crate::common::{self, WrongUse};
 
 /// How long the watch of the time sleeps.
@@ -45,11 +46,13 @@ impl FromStr for Worker {
 }
 
 /// What limits a worker.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     pub worker: Worker,
     /// When it ends, whatever is left.
     pub until: Option<Duration>,
+    /// The file with the parts of the first cell's key, as the campaign has them.
+    pub expect: Option<PathBuf>,
 }
 
 /// What became of a cell.
@@ -66,6 +69,7 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
     let memory: Option<Bytes> = arguments.lab.given.value(&MEMORY);
     arguments.lab.given = arguments.lab.given.with(&MEMORY, None::<String>);
     arguments.shelf = arguments.shelf.for_worker()?;
+    arguments.on = None;
     if arguments.dry_run || arguments.study.is_some() || arguments.sampling.is_sampled() {
         bail!(WrongUse(
             "a worker needs a plan whose cells are known before: no --study, --precision, --budget or --dry-run".into()
@@ -74,6 +78,10 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
     let checked = checked(&arguments)?;
     let stop = Stop::on_signals()?;
     let ended = with_plan(&arguments, checked, &stop, &|prepared, plan| {
+        if let Some(path) = &limits.expect {
+            elsewhere::compare(prepared, plan, path)?;
+        }
+        elsewhere::check_memory(plan, memory)?;
         let jobs = jobs(arguments.jobs, plan, memory);
         let deadline = limits.until.map(|until| begin + until);
         walk(prepared, plan, (jobs, limits.worker), deadline, &stop).map(Ok)

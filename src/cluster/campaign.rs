@@ -1,0 +1,145 @@
+//! A campaign: a plan whose cells workers measure, and what is known of those workers, in a folder of the shelf.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use mountmark_lab::CellKey;
+use serde::{Deserialize, Serialize};
+
+use crate::common::WrongUse;
+
+/// The folder of campaigns on a shelf.
+const FOLDER: &str = "campaigns";
+
+/// The words of a plan, as [`crate::plan_file`] reads them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Words(pub Vec<String>);
+
+/// What is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Stored {
+    /// What `--on` said.
+    on: String,
+    /// The folder in which it was started.
+    from: PathBuf,
+    /// What workers are called by their engine.
+    workers: Vec<String>,
+    /// How many were started, ever.
+    started: usize,
+}
+
+pub struct Campaign {
+    pub name: String,
+    pub folder: PathBuf,
+    /// Keys of all cells of the plan.
+    pub keys: Vec<String>,
+    stored: Stored,
+}
+
+impl Campaign {
+    /// Writes a new campaign on a shelf: `words` are the command line that workers follow, and that prints the table.
+    pub fn begin(shelf: &Path, name: &str, on: &str, words: &Words, keys: &[CellKey]) -> Result<Campaign> {
+        let folder = shelf.join(FOLDER).join(name);
+        let from = std::env::current_dir().context("cannot name this folder")?;
+        let stored = Stored { on: on.into(), from, workers: Vec::new(), started: 0 };
+        let keys_text: String = keys.iter().map(|key| key.sha256.clone() + "\n").collect();
+        let plan = shlex::try_join(words.0.iter().map(String::as_str)).context("a word of the plan has a NUL")?;
+        let expected = keys.first().context("a plan has a cell")?.parts.to_string();
+        let write = || -> Result<()> {
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("keys"), keys_text)?;
+            fs::write(folder.join("plan"), plan + "\n")?;
+            fs::write(folder.join("expected.json"), expected)?;
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write the campaign {}", folder.display()))?;
+        let keys = keys.iter().map(|key| key.sha256.clone()).collect();
+        let campaign = Campaign { name: name.into(), folder, keys, stored };
+        campaign.store()?;
+        Ok(campaign)
+    }
+
+    fn open(folder: PathBuf) -> Result<Campaign> {
+        let text = |name: &str| {
+            let path = folder.join(name);
+            mountmark_input::text(&path, 64 << 20).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let stored = serde_json::from_str(&text("state.json")?)
+            .with_context(|| format!("{} is damaged", folder.join("state.json").display()))?;
+        let keys = text("keys")?.lines().map(str::to_owned).collect();
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Campaign { name, folder, keys, stored })
+    }
+
+    fn store(&self) -> Result<()> {
+        let path = self.folder.join("state.json");
+        let write = || -> Result<()> {
+            let new = self.folder.join("state.json.new");
+            fs::write(&new, serde_json::to_vec_pretty(&self.stored)?)?;
+            Ok(fs::rename(new, &path)?)
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// What `--on` said.
+    pub fn on(&self) -> &str {
+        &self.stored.on
+    }
+
+    /// Where it was started.
+    pub fn from(&self) -> &Path {
+        &self.stored.from
+    }
+
+    /// What its workers are called by their engine.
+    pub fn workers(&self) -> &[String] {
+        &self.stored.workers
+    }
+
+    /// How many workers were started, ever.
+    pub fn started(&self) -> usize {
+        self.stored.started
+    }
+
+    /// The file with the plan's words.
+    pub fn plan(&self) -> PathBuf {
+        self.folder.join("plan")
+    }
+
+    /// The parts of the first cell's key, which a worker compares with its own.
+    pub fn expected(&self) -> PathBuf {
+        self.folder.join("expected.json")
+    }
+
+    /// Notes that workers were started.
+    pub fn note(&mut self, names: Vec<String>, count: usize) -> Result<()> {
+        self.stored.workers.extend(names);
+        self.stored.started += count;
+        self.store()
+    }
+}
+
+/// The campaigns of a shelf, the oldest first.
+pub fn list(shelf: &Path) -> Vec<Result<Campaign>> {
+    let entries = fs::read_dir(shelf.join(FOLDER)).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders.into_iter().map(Campaign::open).collect()
+}
+
+/// The campaign of this name, or beginning of a name, or `latest`.
+pub fn find(shelf: &Path, name: &str) -> Result<Campaign> {
+    let mut all: Vec<Campaign> = list(shelf).into_iter().collect::<Result<_>>()?;
+    if name == "latest"
+        && let Some(last) = all.pop()
+    {
+        return Ok(last);
+    }
+    let mut fitting: Vec<Campaign> = all.into_iter().filter(|campaign| campaign.name.starts_with(name)).collect();
+    match fitting.len() {
+        1 => Ok(fitting.remove(0)),
+        0 => bail!(WrongUse(format!("there is no campaign {name} on {}", shelf.display()))),
+        _ => bail!(WrongUse(format!("{name} is the beginning of several campaigns on {}", shelf.display()))),
+    }
+}

@@ -1,0 +1,152 @@
+//! Watches a campaign: what is on the shelf, which workers live; starts others for those that are lost.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, IsTerminal};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use mountmark_shelf::Folder;
+
+use super::{Campaign, Engine, Job, On};
+use crate::commands::run::Stop;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_secs(2);
+/// Between two lines.
+const SAY: Duration = Duration::from_secs(10);
+/// How long workers may seem to be gone before others are started: queues take time.
+const GRACE: Duration = Duration::from_secs(20);
+/// How often lost workers are started again without a cell more on the shelf.
+const TRIES: usize = 3;
+
+/// How a watch ended.
+pub enum Ended {
+    /// Every cell is on the shelf.
+    Complete,
+    /// The user ended it: the workers go on.
+    Left,
+    /// The user ended it, and the workers.
+    Cancelled,
+}
+
+/// Starts workers for what is missing, and watches until nothing is.
+///
+/// # Errors
+/// Workers that end again and again and leave cells.
+pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, stop: &Stop) -> Result<Ended> {
+    let (mut engine, wanted) = on.engine()?;
+    let (mut done, mut said_at) = (missing(campaign, shelf)?.0, None::<Instant>);
+    let begin = (Instant::now(), done);
+    let (mut gone_since, mut tries) = (None::<Instant>, 0);
+    loop {
+        let (now, left) = missing(campaign, shelf)?;
+        if left == 0 {
+            return Ok(Ended::Complete);
+        }
+        if now > done {
+            (done, tries) = (now, 0);
+        }
+        let live = if campaign.workers().is_empty() { Some(0) } else { engine.live(campaign.workers()) };
+        let lost = live.map_or(0, |live| wanted.min(left).saturating_sub(live));
+        if lost == 0 {
+            gone_since = None;
+        } else if campaign.started() == 0 || gone_since.get_or_insert_with(Instant::now).elapsed() > GRACE {
+            if tries == TRIES {
+                let _ = engine.stop(campaign.workers());
+                bail!(
+                    "workers ended {TRIES} times and {left} of {} cells are missing; they said: {}",
+                    campaign.keys.len(),
+                    last_words(campaign)
+                );
+            }
+            tries += 1;
+            gone_since = None;
+            start(campaign, engine.as_mut(), on, lost, wanted)?;
+        }
+        if detach {
+            say!(
+                "mountmark: campaign {} goes on without this; `mountmark campaign watch {}`",
+                campaign.name,
+                campaign.name
+            );
+            return Ok(Ended::Left);
+        }
+        if said_at.is_none_or(|at| at.elapsed() > SAY) {
+            said_at = Some(Instant::now());
+            let lives = live.map_or("unknown".into(), |live| live.to_string());
+            say!(
+                "mountmark: {now} of {} cells are there, workers: {lives}{}",
+                campaign.keys.len(),
+                likely(begin, now, left)
+            );
+        }
+        if stop.is_set() {
+            return leave(campaign, engine.as_mut(), on);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// How many cells are there, and how many are not.
+fn missing(campaign: &Campaign, shelf: &Folder) -> Result<(usize, usize)> {
+    shelf.look()?;
+    let there = shelf.keys();
+    let wanted: BTreeSet<&String> = campaign.keys.iter().collect();
+    let found = wanted.iter().filter(|key| there.contains(**key)).count();
+    Ok((found, wanted.len() - found))
+}
+
+fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize, wanted: usize) -> Result<()> {
+    // A number above those of all workers would be refused: later ones begin where an earlier one did.
+    let numbers: Vec<usize> = (0..count).map(|at| (campaign.started() + at) % wanted + 1).collect();
+    let program = fs::read_link("/proc/self/exe")?;
+    let text = |path: &std::path::Path| path.display().to_string();
+    let mut words = vec![text(&program), "work".into(), format!("@{}", text(&campaign.plan()))];
+    words.extend(["--expect".into(), text(&campaign.expected()), "--jobs".into(), on.cpus.to_string()]);
+    words.extend(on.memory.iter().flat_map(|memory| ["--memory".to_owned(), memory.clone()]));
+    let (folder, from, name) = (campaign.folder.clone(), campaign.from().to_owned(), campaign.name.clone());
+    let job = Job { words: &words, folder: &folder, from: &from, name: &name };
+    let names = engine.start(&job, &numbers, wanted)?;
+    say!("mountmark: campaign {name}: {count} workers started; what they print is in {}", folder.display());
+    campaign.note(names, count)
+}
+
+/// The time that is left if it goes on as it did.
+fn likely((begin, before): (Instant, usize), now: usize, left: usize) -> String {
+    let seconds = begin.elapsed().as_secs_f64();
+    if now <= before || seconds < 5.0 {
+        return String::new();
+    }
+    let rest = seconds / (now - before) as f64 * left as f64;
+    if rest < 90.0 { format!(", about {rest:.0} s left") } else { format!(", about {:.0} min left", rest / 60.0) }
+}
+
+/// The last line of each worker's output, each once.
+fn last_words(campaign: &Campaign) -> String {
+    let entries = fs::read_dir(&campaign.folder).into_iter().flatten().flatten();
+    let logs = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "log"));
+    let last = |path: std::path::PathBuf| {
+        let text = mountmark_input::text(&path, 16 << 20).ok()?;
+        text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| mountmark_model::visible(line).into_owned())
+    };
+    let lines: BTreeSet<String> = logs.filter_map(last).collect();
+    if lines.is_empty() { "nothing".into() } else { lines.into_iter().collect::<Vec<_>>().join("; ") }
+}
+
+/// What becomes of the workers when the user ends the watch.
+fn leave(campaign: &Campaign, engine: &mut dyn Engine, on: &On) -> Result<Ended> {
+    if on.outlives() && std::io::stdin().is_terminal() {
+        say!("mountmark: the workers can go on without this. End them too? [y/N]");
+        let mut answer = String::new();
+        let _ = std::io::stdin().lock().read_line(&mut answer);
+        if !answer.trim().eq_ignore_ascii_case("y") {
+            say!("mountmark: they go on; `mountmark campaign watch {}` watches them again", campaign.name);
+            return Ok(Ended::Left);
+        }
+    }
+    engine.stop(campaign.workers())?;
+    say!("mountmark: the workers of campaign {} were ended; its cells stay on the shelf", campaign.name);
+    Ok(Ended::Cancelled)
+}

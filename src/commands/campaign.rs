@@ -1,0 +1,97 @@
+//! `mountmark campaign`: campaigns that workers elsewhere go on with.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use mountmark_shelf::{Access, Folder};
+
+use super::run::{Stop, place};
+use crate::cluster::{self, Ended, On};
+use crate::common;
+
+/// List, watch, end and collect campaigns that other machines work on
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark run --fs ext4,xfs --repeat 10 --shelf /nfs/cells --on slurm:workers=8,time=1h --detach\n  mountmark campaign list --shelf /nfs/cells\n  mountmark campaign watch --shelf /nfs/cells\n  mountmark campaign collect --shelf /nfs/cells    the run's table, once all cells are there"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+    /// The shelf with the campaign
+    #[arg(long, value_name = "FOLDER", env = "MOUNTMARK_SHELF", global = true, required = false)]
+    shelf: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// A line a campaign
+    List,
+    /// Watch a campaign, start lost workers again, and print the run's table when all cells are there
+    Watch {
+        /// Its name, the beginning of it, or `latest`
+        #[arg(default_value = "latest")]
+        campaign: String,
+    },
+    /// End a campaign's workers; what they measured stays on the shelf
+    Cancel {
+        /// Its name, the beginning of it, or `latest`
+        #[arg(default_value = "latest")]
+        campaign: String,
+    },
+    /// Run the plan over the shelf: what is missing is measured here
+    Collect {
+        /// Its name, the beginning of it, or `latest`
+        #[arg(default_value = "latest")]
+        campaign: String,
+    },
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let shelf = arguments.shelf.ok_or_else(|| common::WrongUse("name the campaign's shelf: --shelf FOLDER".into()))?;
+    let shelf = place(&shelf).0;
+    let folder = Folder::open(&shelf, Access::Read)?;
+    match arguments.verb {
+        Verb::List => {
+            let there = folder.keys();
+            for campaign in cluster::list(&shelf) {
+                let campaign = campaign?;
+                let found = campaign.keys.iter().filter(|key| there.contains(*key)).count();
+                let (all, started) = (campaign.keys.len(), campaign.started());
+                let on = campaign.on();
+                common::print(&format!(
+                    "{}  {found} of {all} cells  {started} workers started  {on}\n",
+                    campaign.name
+                ))?;
+            }
+            Ok(common::DONE)
+        }
+        Verb::Watch { campaign } => {
+            let mut campaign = cluster::find(&shelf, &campaign)?;
+            let on: On = campaign.on().parse().map_err(common::WrongUse)?;
+            let stop = Stop::on_signals()?;
+            match cluster::watch(&mut campaign, &folder, &on, false, &stop)? {
+                Ended::Complete => collect(&campaign),
+                Ended::Left => Ok(common::DONE),
+                Ended::Cancelled => Ok(stop.code()),
+            }
+        }
+        Verb::Cancel { campaign } => {
+            let campaign = cluster::find(&shelf, &campaign)?;
+            let on: On = campaign.on().parse().map_err(common::WrongUse)?;
+            on.engine()?.0.stop(campaign.workers())?;
+            common::print(&format!("the workers of campaign {} were ended\n", campaign.name))?;
+            Ok(common::DONE)
+        }
+        Verb::Collect { campaign } => collect(&cluster::find(&shelf, &campaign)?),
+    }
+}
+
+/// Runs the campaign's plan as it was typed, where it was typed.
+fn collect(campaign: &cluster::Campaign) -> Result<u8> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(format!("@{}", campaign.plan().display())).current_dir(campaign.from());
+    let status = command.status().context("cannot start this program once more")?;
+    Ok(status.code().map_or(common::FAILED, |code| code as u8))
+}

@@ -1,0 +1,111 @@
+//! A run whose cells other machines measure: a campaign fills the shelf, and the run takes all from there.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Bytes, Plan};
+use mountmark_record::Timestamp;
+use mountmark_shelf::{Access, Folder};
+use serde_json::Value;
+
+use super::execute::need;
+use super::{Arguments, Prepared, Stop};
+use crate::cluster::{self, Campaign, Ended, On, Words};
+use crate::common::{self, WrongUse};
+use crate::plan_file;
+
+/// Refuses what cannot be measured elsewhere, before anything is fetched.
+pub fn check(arguments: &Arguments, on: &On) -> Result<()> {
+    if arguments.shelf.written().is_none() {
+        bail!(WrongUse(
+            "--on needs --shelf FOLDER, a folder that all machines see, to collect what they measure".into()
+        ));
+    }
+    if arguments.sampling.is_sampled() || arguments.dry_run {
+        bail!(WrongUse("--on needs a plan whose cells are known before: no --precision, --budget or --dry-run".into()));
+    }
+    if arguments.detach && !on.outlives() {
+        bail!(WrongUse("--detach: workers by ssh end with this process; start it in tmux or by nohup instead".into()));
+    }
+    on.engine().map(drop)
+}
+
+/// Has the plan's cells measured; an exit code if the run ends with that.
+pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan, stop: &Stop) -> Result<Option<u8>> {
+    let path = arguments.shelf.written().context("checked before")?;
+    let shelf = Folder::open(&path, Access::Write)?;
+    let mut keys = Vec::new();
+    for cell in &plan.cells {
+        keys.push(prepared.lab.key(cell)?.context("cells of this lab have no keys")?);
+    }
+    let name = name();
+    let mut campaign = Campaign::begin(&path, &name, &on.text, &words(arguments)?, &keys)?;
+    match cluster::watch(&mut campaign, &shelf, on, arguments.detach, stop)? {
+        Ended::Complete => {}
+        Ended::Left => return Ok(Some(common::DONE)),
+        Ended::Cancelled => return Ok(Some(stop.code())),
+    }
+    // The lab looks again at what is there.
+    plan.cells.iter().try_for_each(|cell| prepared.lab.prepare(cell))?;
+    Ok(None)
+}
+
+/// A name such as `20261121-0345-1a2b`.
+fn name() -> String {
+    let now = Timestamp::now();
+    let (year, month, day, hour, minute, _) = now.civil();
+    format!(
+        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}-{:04x}",
+        (now.0 as u64 ^ u64::from(std::process::id())) & 0xffff
+    )
+}
+
+/// The words of this command line without `--on` and `--detach`, with the shelves if the environment named them.
+fn words(arguments: &Arguments) -> Result<Words> {
+    let mut words = Vec::new();
+    let mut given = plan_file::expand(std::env::args_os())?.into_iter().skip(1);
+    while let Some(word) = given.next() {
+        let word = word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?;
+        match word.as_str() {
+            "--on" => drop(given.next()),
+            "--detach" => {}
+            _ if word.starts_with("--on=") => {}
+            _ => words.push(word),
+        }
+    }
+    if !words.iter().any(|word| word.starts_with("--shelf")) {
+        words.extend(arguments.shelf.words());
+    }
+    Ok(Words(words))
+}
+
+/// Refuses to work on cells that are not the campaign's: this machine has another emulator, kernel, package or program.
+pub fn compare(prepared: &Prepared, plan: &Plan, path: &Path) -> Result<()> {
+    let text = mountmark_input::text(path, 64 << 20)
+        .with_context(|| format!("this machine does not see the campaign's folder: cannot read {}", path.display()))?;
+    let expected: Value = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
+    let cell = plan.cells.first().context("a plan has a cell")?;
+    let own = prepared.lab.key(cell)?.context("cells of this lab have no keys")?.parts;
+    let names = own.as_object().into_iter().flat_map(|parts| parts.keys());
+    let other: Vec<&str> = names.filter(|name| own[*name] != expected[*name]).map(String::as_str).collect();
+    if !other.is_empty() {
+        bail!(
+            "this machine would measure other cells than the campaign's, as its {} differ; it measures none. Install the same \
+             versions on all machines, and share the cache (MOUNTMARK_CACHE)",
+            other.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Refuses to start a guest for which there is too little memory.
+pub fn check_memory(plan: &Plan, memory: Option<Bytes>) -> Result<()> {
+    let need = need(plan);
+    match memory {
+        Some(memory) if memory.0 < need => bail!(
+            "a guest of this plan takes up to {}, and this worker may take {memory}; it measures nothing",
+            Bytes(need)
+        ),
+        _ => Ok(()),
+    }
+}

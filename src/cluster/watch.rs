@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use mountmark_model::counted;
 use mountmark_shelf::Folder;
 
 use super::{Campaign, Engine, Job, On};
@@ -48,7 +49,7 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
         if now > done {
             (done, tries) = (now, 0);
         }
-        let live = if campaign.workers().is_empty() { Some(0) } else { engine.live(campaign.workers()) };
+        let mut live = if campaign.workers().is_empty() { Some(0) } else { engine.live(campaign.workers()) };
         let lost = live.map_or(0, |live| wanted.min(left).saturating_sub(live));
         if lost == 0 {
             gone_since = None;
@@ -64,23 +65,17 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
             tries += 1;
             gone_since = None;
             start(campaign, engine.as_mut(), on, lost, wanted)?;
+            live = None;
         }
         if detach {
-            say!(
-                "mountmark: campaign {} goes on without this; `mountmark campaign watch {}`",
-                campaign.name,
-                campaign.name
-            );
+            let (name, shelf) = (&campaign.name, shelf.path.display());
+            say!("mountmark: it goes on without this; `mountmark campaign watch {name} --shelf {shelf}` watches it");
             return Ok(Ended::Left);
         }
-        if said_at.is_none_or(|at| at.elapsed() > SAY) {
+        if let Some(live) = live.filter(|_| said_at.is_none_or(|at| at.elapsed() > SAY)) {
             said_at = Some(Instant::now());
-            let lives = live.map_or("unknown".into(), |live| live.to_string());
-            say!(
-                "mountmark: {now} of {} cells are there, workers: {lives}{}",
-                campaign.keys.len(),
-                likely(begin, now, left)
-            );
+            let (all, live, likely) = (campaign.keys.len(), counted(live, "worker"), likely(begin, now, left));
+            say!("mountmark: {now} of {all} cells are there, {live} at work{likely}");
         }
         if stop.is_set() {
             return leave(campaign, engine.as_mut(), on);
@@ -109,7 +104,11 @@ fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize
     let (folder, from, name) = (campaign.folder.clone(), campaign.from().to_owned(), campaign.name.clone());
     let job = Job { words: &words, folder: &folder, from: &from, name: &name };
     let names = engine.start(&job, &numbers, wanted)?;
-    say!("mountmark: campaign {name}: {count} workers started; what they print is in {}", folder.display());
+    say!(
+        "mountmark: campaign {name}: {} started; what they print is in {}",
+        counted(count, "worker"),
+        folder.display()
+    );
     campaign.note(names, count)
 }
 

@@ -24,6 +24,11 @@ pub fn check(arguments: &Arguments, on: &On) -> Result<()> {
     if arguments.sampling.is_sampled() || arguments.dry_run {
         bail!(WrongUse("--on needs a plan whose cells are known before: no --precision, --budget or --dry-run".into()));
     }
+    if arguments.shelf.fresh() {
+        bail!(WrongUse(
+            "--on with --fresh: workers measure what is not on the shelf; name an empty one to measure all".into()
+        ));
+    }
     if arguments.detach && !on.outlives() {
         bail!(WrongUse("--detach: workers by ssh end with this process; start it in tmux or by nohup instead".into()));
     }

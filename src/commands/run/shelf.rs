@@ -36,6 +36,11 @@ impl ShelfOptions {
         self.shelf.iter().map(|path| place(path)).find(|(_, access)| *access == Access::Write).map(|(path, _)| path)
     }
 
+    /// Whether nothing is taken.
+    pub fn fresh(&self) -> bool {
+        self.fresh
+    }
+
     /// As arguments.
     pub fn words(&self) -> Vec<String> {
         self.shelf.iter().flat_map(|path| ["--shelf".to_owned(), path.display().to_string()]).collect()

@@ -1,0 +1,167 @@
+//! Other machines measure a run's cells: by Slurm, by ssh, or by workers that somebody starts.
+
+mod slurm;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::lab::{Lab, Started, assert_equal_figures};
+use crate::repeat::TASKS;
+use slurm::Slurm;
+
+/// A plan of so many cells.
+fn plan(suite: &str, repeats: u32) -> Vec<String> {
+    ["--suite", suite, "--fs", "ext2,ext4", "--repeat", &repeats.to_string()].map(str::to_owned).into()
+}
+
+fn words(plan: &[String]) -> Vec<&str> {
+    plan.iter().map(String::as_str).collect()
+}
+
+/// Workers that are alive: this program with a campaign's plan.
+fn workers(shelf: &Path) -> Vec<libc::pid_t> {
+    let campaigns = shelf.join("campaigns").display().to_string();
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let is_worker = |pid: &libc::pid_t| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(&campaigns) && line.split(' ').nth(1) == Some("work")
+    };
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_worker).collect()
+}
+
+fn is_running(run: &mut Started) -> bool {
+    run.child.try_wait().unwrap().is_none()
+}
+
+/// A campaign over Slurm whose workers and controller are killed meanwhile has the figures of a run of this machine.
+fn assert_campaign_survives(lab: Lab, mut slurm: Slurm, repeats: u32, kills: usize, controllers: usize) {
+    let lab = lab.with_own_cells("cells-of-campaign").taking_cells().with_slurm(&slurm.config());
+    let suite = lab.suite("campaign", TASKS);
+    let shelf = lab.path("shelf");
+    let plan = plan(&suite, repeats);
+    let shelf_word = shelf.to_string_lossy().into_owned();
+    let on = ["--shelf", &shelf_word, "--on", "slurm:workers=3,partition=test"];
+    let mut run = lab.start_run(&[&words(&plan)[..], &on].concat());
+    let (mut killed, mut lost, mut last) = (0, 0, Instant::now());
+    while is_running(&mut run) {
+        let alive = workers(&shelf);
+        if killed < kills && !alive.is_empty() && last.elapsed() > Duration::from_secs(3) {
+            let victim = alive[killed % alive.len()];
+            // SAFETY: a signal to a process of this test.
+            unsafe { libc::kill(victim, libc::SIGKILL) };
+            (killed, last) = (killed + 1, Instant::now());
+        }
+        if lost < controllers && killed * (controllers + 1) >= kills * (lost + 1) {
+            slurm.lose_controller(Duration::from_secs(2));
+            lost += 1;
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    let campaign = run.wait().ended_with(0);
+    assert_eq!((killed, lost), (kills, controllers), "{}", campaign.text());
+    campaign.says(&["cells taken from the shelf, 0 measured"]);
+    let local = lab.run(&[&words(&plan)[..], &["--fresh"]].concat()).ended_with(0);
+    assert_equal_figures(&campaign.results(), &local.results());
+}
+
+#[test]
+fn a_campaign_on_slurm_survives_killed_workers_and_a_lost_controller() {
+    let test = "cluster::a_campaign_on_slurm_survives_killed_workers_and_a_lost_controller";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let Some(slurm) = Slurm::start(test, &lab.path("slurm"), 3) else { return };
+    assert_campaign_survives(lab, slurm, 4, 2, 1);
+}
+
+/// For `make drill`.
+#[test]
+#[ignore = "takes half an hour"]
+fn a_campaign_of_200_cells_survives_20_killed_workers() {
+    let test = "cluster::a_campaign_of_200_cells_survives_20_killed_workers";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let Some(slurm) = Slurm::start(test, &lab.path("slurm"), 3) else { return };
+    assert_campaign_survives(lab, slurm, 100, 20, 2);
+}
+
+#[test]
+fn workers_by_ssh_end_with_the_run() {
+    let test = "cluster::workers_by_ssh_end_with_the_run";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    // It runs the command here: what is tried is what becomes of the workers.
+    let programs = lab.path("programs");
+    fs::create_dir(&programs).unwrap();
+    let ssh = programs.join("ssh");
+    fs::write(&ssh, "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nexec sh -c \"$2\"\n").unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    let lab = lab.with_programs(&programs).with_own_cells("cells-of-ssh").taking_cells();
+    let suite = lab.suite("ssh", TASKS);
+    let hosts = lab.write("hosts", "a\nb # the second\n");
+    let (shelf, on) = (lab.path("shelf"), format!("ssh:{hosts}"));
+    let shelf_word = shelf.to_string_lossy().into_owned();
+    let all = [&words(&plan(&suite, 3))[..], &["--shelf", &shelf_word, "--on", &on]].concat();
+    let run = lab.start_run(&all);
+    let begin = Instant::now();
+    while workers(&shelf).len() < 2 {
+        assert!(begin.elapsed() < Duration::from_secs(120), "no worker came");
+        thread::sleep(Duration::from_millis(100));
+    }
+    run.signal(libc::SIGINT);
+    let ended = run.wait();
+    assert_eq!(ended.code(), 128 + libc::SIGINT, "{}", ended.text());
+    ended.says(&["its cells stay on the shelf"]);
+    let begin = Instant::now();
+    while !workers(&shelf).is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "workers were left");
+        thread::sleep(Duration::from_millis(100));
+    }
+    lab.run(&all).ended_with(0).says(&["cells taken from the shelf"]);
+}
+
+#[test]
+fn workers_end_at_their_time_and_share_the_rest() {
+    let test = "cluster::workers_end_at_their_time_and_share_the_rest";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let lab = lab.with_own_cells("cells-of-workers").taking_cells();
+    let suite = lab.suite("work", TASKS);
+    let shelf = lab.path("shelf").to_string_lossy().into_owned();
+    let plan = plan(&suite, 2);
+    let work = |more: &[&str]| {
+        let all = [&["work", "run"], &words(&plan)[..], &["--shelf", &shelf, "--jobs", "1"], more].concat();
+        lab.command(&all)
+    };
+    work(&["--until", "1s"]).ended_with(0).says(&["0 cells measured, 0 were there, 4 left, since its time was over"]);
+    work(&["--worker", "1/2"]).ended_with(0).says(&["worker 1/2: 4 cells measured, 0 were there, 0 left"]);
+    work(&["--worker", "2/2"]).ended_with(0).says(&["worker 2/2: 0 cells measured, 4 were there, 0 left"]);
+    // What this machine would measure is not what the campaign wants.
+    let expected = lab.write("expected.json", r#"{"emulator": {}, "version": 1}"#);
+    let refused = work(&["--expect", &expected]);
+    assert_eq!(refused.code(), 3, "{}", refused.text());
+    refused.says(&["cell, corpus, emulator, image, kernel, machine, media differ", "it measures none"]);
+    let gone = lab.path("nothing").to_string_lossy().into_owned();
+    work(&["--expect", &gone]).ended_with(3).says(&["does not see the campaign's folder"]);
+    work(&["--memory", "64MiB"]).ended_with(3).says(&["this worker may take 64.0 MiB"]);
+}
+
+#[test]
+fn what_cannot_be_measured_elsewhere_is_refused_first() {
+    let lab = Lab::without_guests().taking_cells();
+    let hosts = lab.write("hosts", "a\n");
+    let (on, shelf) = (format!("ssh:{hosts}"), lab.path("shelf").to_string_lossy().into_owned());
+    let refused = |words: &[&str], code: i32, reason: &str| {
+        let ran = lab.command(&[&["run", "--fs", "ext4"], words].concat());
+        assert_eq!(ran.code(), code, "{}", ran.text());
+        ran.says(&[reason]);
+    };
+    refused(&["--on", "slurm"], 2, "--on needs --shelf FOLDER");
+    refused(&["--on", "pbs", "--shelf", &shelf], 2, "there is no engine \"pbs\"");
+    refused(&["--on", &on, "--shelf", &shelf, "--precision", "2%"], 2, "whose cells are known before");
+    refused(&["--on", &on, "--shelf", &shelf, "--fresh"], 2, "--on with --fresh");
+    refused(&["--on", &on, "--shelf", &shelf, "--detach"], 2, "workers by ssh end with this process");
+    refused(&["--on", "ssh:/nonexistent", "--shelf", &shelf], 3, "cannot read the nodes in /nonexistent");
+    refused(&["--detach"], 2, "--on <ENGINE>");
+    lab.command(&["campaign", "list"]).ended_with(2).says(&["--shelf FOLDER"]);
+    lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(3).says(&["there is no shelf at"]);
+}

@@ -23,7 +23,7 @@ const FREE_TABLES: [&str; 3] =
 /// Of the corpus its hash, and the length of its medium.
 const OF_THE_CORPUS: [&str; 2] = ["/second_disk/corpus/sha256", "/second_disk/corpus/tar_bytes"];
 /// Values of fields that take one of a list.
-const WORDS: [&str; 4] = ["tree", "data", "ram", "read"];
+const WORDS: [&str; 9] = ["tree", "data", "ram", "read", "random", "mmap", "dsync", "zero", "beside"];
 
 /// All that a key is made of.
 #[derive(Clone)]

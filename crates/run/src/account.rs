@@ -74,6 +74,17 @@ struct Planned {
     devices: BTreeSet<u32>,
 }
 
+/// Whether these events are those of a whole cell; if not, why.
+pub fn fits(cell: &Cell, events: &[Event]) -> Result<(), String> {
+    let mut account = Account::new(cell);
+    events.iter().cloned().for_each(|event| account.take(event));
+    match account.fault {
+        Some(fault) => Err(fault),
+        None if !account.done => Err("the agent ended before it was done".to_owned()),
+        None => Ok(()),
+    }
+}
+
 /// The events of a cell received so far.
 pub struct Account {
     result: CellResult,

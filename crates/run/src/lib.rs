@@ -7,3 +7,5 @@ mod account;
 pub mod crash;
 pub mod pool;
 pub mod schedule;
+
+pub use account::fits;

@@ -14,8 +14,10 @@ use crate::folder;
 
 /// Of the file; entries of another one are not used.
 const FORMAT: u32 = 1;
-/// Most bytes of an entry, unpacked: outputs and device records are bounded, and there are at most some hundred tasks.
-const MOST: u64 = 256 << 20;
+/// Most bytes of an entry, unpacked. Cells of the catalogue have some 100 KB; reading takes up to twenty times as much memory.
+const MOST: u64 = 64 << 20;
+/// Most bytes of a host's name, as in Linux.
+const MOST_HOST: usize = 64;
 /// Digits of the figures' hash in a file's name.
 const DIGITS: usize = 16;
 /// The end of a file's name.
@@ -70,7 +72,11 @@ impl Entry {
         let figures = RawValue::from_string(serde_json::to_string(&self.figures)?)?;
         let name = format!("{}-{}{SUFFIX}", self.key.sha256, &sha256(figures.get().as_bytes())[..DIGITS]);
         let text = serde_json::to_vec(&File { format: FORMAT, key, figures, measured: self.measured.clone() })?;
-        Ok(Packed { name, bytes: zstd::bulk::compress(&text, 3)? })
+        ensure!(text.len() as u64 <= MOST, "it has more than {MOST} bytes");
+        // Of what is measured, the name has a hash; of the rest, the file a sum.
+        let mut packing = zstd::bulk::Compressor::new(3)?;
+        packing.include_checksum(true)?;
+        Ok(Packed { name, bytes: packing.compress(&text)? })
     }
 
     /// The entry in a file.
@@ -103,6 +109,9 @@ impl Entry {
         }
         let file: File = serde_json::from_slice(&text).context("it is damaged")?;
         ensure!(sha256(file.figures.get().as_bytes()).starts_with(figures_sha256), "its figures were changed");
+        ensure!(sha256(file.key.get().as_bytes()) == key_sha256, "its key was changed");
+        let host = &file.measured.host;
+        ensure!(host.len() <= MOST_HOST && !host.contains(char::is_control), "its host has no name of one");
         let key = CellKey::of(serde_json::from_str(file.key.get()).context("it is damaged")?);
         ensure!(key.sha256 == key_sha256, "its key was changed");
         let figures = serde_json::from_str(file.figures.get()).context("its figures are none")?;
@@ -168,11 +177,16 @@ pub(crate) mod tests {
             (r#""cell":"a""#, r#""cell":"b""#, "key was changed"),
             (r#""format":1"#, r#""format":2"#, "format 2"),
             (r#""host":"one""#, r#""host":1"#, "damaged"),
+            (r#""host":"one""#, r#""host":"\u001b[2J""#, "its host"),
         ] {
             assert!(text.contains(from), "{from}");
             let changed = zstd::bulk::compress(text.replacen(from, to, 1).as_bytes(), 3).unwrap();
             assert!(told(&packed.name, &changed).contains(reason), "{}", told(&packed.name, &changed));
         }
+        let mut flipped = packed.bytes.clone();
+        // The sum at the end.
+        *flipped.last_mut().unwrap() ^= 1;
+        assert!(told(&packed.name, &flipped).contains("damaged"));
         let bomb = zstd::bulk::compress(&vec![b' '; (MOST + 2) as usize], 3).unwrap();
         assert!(told(&packed.name, &bomb).contains("more than"));
         for name in ["x.cell", "a-b.cell", &packed.name[1..], &packed.name.to_uppercase(), "../../etc/passwd"] {

@@ -51,32 +51,35 @@ impl Folder {
     pub fn open(path: &Path, access: Access) -> Result<Folder> {
         let shown = path.display();
         let marker = path.join(MARKER);
-        match read(&marker, 64) {
-            Ok(text) if text.trim_ascii() == LAYOUT.as_bytes() => {}
-            Ok(text) => bail!(
-                "the shelf {shown} has layout {:?}, and this version of Mountmark reads {LAYOUT}: take the version that made \
-                 it, or another folder",
-                String::from_utf8_lossy(text.trim_ascii())
-            ),
-            Err(error) if error.kind() == ErrorKind::NotFound => match fs::read_dir(path).map(Iterator::count) {
-                Ok(1..) => {
-                    bail!(
-                        "{shown} is no shelf, as it has other things in it: name a shelf, or a folder that is empty or missing"
-                    )
+        loop {
+            match read(&marker, 64) {
+                Ok(text) if text.trim_ascii() == LAYOUT.as_bytes() => break,
+                Ok(text) => bail!(
+                    "the shelf {shown} has layout {:?}, and this version of Mountmark reads {LAYOUT}: take the version that \
+                     made it, or another folder",
+                    String::from_utf8_lossy(text.trim_ascii())
+                ),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error).with_context(|| format!("cannot use the shelf {shown}")),
+            }
+            match contents(path).with_context(|| format!("cannot use the shelf {shown}"))? {
+                // Another process has made it meanwhile.
+                Contents::Shelf => {}
+                Contents::Others(name) => bail!(
+                    "{shown} is no shelf, as it has other things in it, such as {name}: name a shelf, or a folder that is \
+                     empty or missing"
+                ),
+                Contents::Nothing if access == Access::Read => {
+                    bail!("there is no shelf at {shown}")
                 }
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("cannot use the shelf {shown}"));
-                }
-                _ if access == Access::Read => bail!("there is no shelf at {shown}"),
-                _ => {
+                Contents::Nothing => {
                     let make = || {
                         fs::create_dir_all(path)?;
                         write(path, &marker, format!("{LAYOUT}\n").as_bytes())
                     };
                     make().with_context(|| format!("cannot make the shelf {shown}"))?;
                 }
-            },
-            Err(error) => return Err(error).with_context(|| format!("cannot use the shelf {shown}")),
+            }
         }
         let folder = Folder { path: path.to_owned(), access, names: Mutex::default() };
         folder.look()?;
@@ -215,7 +218,11 @@ impl Folder {
             total += entry.bytes;
             let is_old = age.is_some_and(|age| entry.used.elapsed().is_ok_and(|unused| unused > age));
             if total > bytes || is_old {
-                fs::remove_file(&entry.path)?;
+                match fs::remove_file(&entry.path) {
+                    // Another run removed it.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    other => other?,
+                }
                 removed += 1;
                 if let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) {
                     self.names.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
@@ -224,6 +231,32 @@ impl Folder {
         }
         Ok(removed)
     }
+}
+
+enum Contents {
+    Shelf,
+    /// The name of one.
+    Others(String),
+    Nothing,
+}
+
+/// What is in a folder that had no marker. Hidden files are nobody's work: a repository's, a snapshot's, one in the making.
+fn contents(path: &Path) -> io::Result<Contents> {
+    let names = match fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::Nothing),
+        names => names?,
+    };
+    let mut others = None;
+    for name in names {
+        let name = name?.file_name().to_string_lossy().into_owned();
+        match name.as_str() {
+            MARKER => return Ok(Contents::Shelf),
+            "lost+found" => {}
+            hidden if hidden.starts_with('.') => {}
+            _ => others = Some(name),
+        }
+    }
+    Ok(others.map_or(Contents::Nothing, Contents::Others))
 }
 
 /// Names of entries in a folder; other files are none of ours.
@@ -316,12 +349,33 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let refused = |path: &Path, access| format!("{:#}", Folder::open(path, access).err().unwrap());
         assert!(refused(&root.path().join("none"), Access::Read).contains("there is no shelf"));
+        for hidden in [".git", "lost+found"] {
+            fs::create_dir(root.path().join(hidden)).unwrap();
+        }
+        assert!(refused(root.path(), Access::Read).contains("there is no shelf"));
         fs::write(root.path().join("letter.txt"), b"mine").unwrap();
-        assert!(refused(root.path(), Access::Write).contains("other things in it"));
+        assert!(refused(root.path(), Access::Write).contains("other things in it, such as letter.txt"));
+        fs::remove_file(root.path().join("letter.txt")).unwrap();
+        Folder::open(root.path(), Access::Write).unwrap();
+        fs::write(root.path().join("letter.txt"), b"mine").unwrap();
+        Folder::open(root.path(), Access::Write).unwrap();
         fs::write(root.path().join(MARKER), b"2\n").unwrap();
         assert!(refused(root.path(), Access::Write).contains("layout \"2\""));
         let file = root.path().join("letter.txt");
         assert!(refused(&file, Access::Write).contains("cannot use the shelf"));
+    }
+
+    #[test]
+    fn many_processes_may_make_one_at_once() {
+        for _ in 0..20 {
+            let root = tempfile::tempdir().unwrap();
+            let path = root.path().join("shelf");
+            std::thread::scope(|scope| {
+                let all: Vec<_> =
+                    (0..8).map(|_| scope.spawn(|| Folder::open(&path, Access::Write).map(drop))).collect();
+                all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+            });
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, ensure};
 use mountmark_lab::{CellKey, Ended, OpenLab};
 use mountmark_model::{Cell, Configuration, Environment, Event, Program, Taken, counted};
 use mountmark_random::Stream;
@@ -27,7 +27,7 @@ pub struct How {
     pub seed: u64,
 }
 
-/// A lab with a shelf: a cell that is there is not measured.
+/// A lab with a shelf: a cell that is there is not measured. It is for the cells of one plan.
 pub struct Shelved<'a> {
     lab: &'a dyn OpenLab,
     shelf: Shelf,
@@ -40,8 +40,10 @@ struct State {
     keys: BTreeMap<u32, CellKey>,
     /// Indices of prepared cells that are there.
     there: BTreeSet<u32>,
-    /// Those of them that are measured again; chosen before the first cell runs.
-    sample: Option<BTreeSet<u32>>,
+    /// Those of them from which was chosen already: a run may prepare further repeats later.
+    decided: BTreeSet<u32>,
+    /// Those that are measured again.
+    sample: BTreeSet<u32>,
     /// Environments of cells that were taken, by their indices.
     taken: BTreeMap<u32, Environment>,
     measured: usize,
@@ -75,22 +77,31 @@ impl<'a> Shelved<'a> {
 
     /// Whether a cell that is there is measured again.
     fn is_sampled(&self, index: u32) -> bool {
-        let how = self.how;
+        let How { verify, seed, .. } = self.how;
+        // Also those that others have put there since.
+        if verify >= 1.0 {
+            return true;
+        }
         let mut state = self.state();
-        let State { there, sample, .. } = &mut *state;
-        sample.get_or_insert_with(|| choose(there, how.verify, how.seed)).contains(&index)
+        let State { there, decided, sample, .. } = &mut *state;
+        let new: BTreeSet<u32> = there.difference(decided).copied().collect();
+        if !new.is_empty() {
+            let wanted = (there.len() as f64 * verify) as usize - sample.len();
+            sample.extend(choose(&new, wanted, seed));
+            decided.extend(new);
+        }
+        sample.contains(&index)
     }
 }
 
-/// A part of some cells; none of a few.
-fn choose(there: &BTreeSet<u32>, share: f64, seed: u64) -> BTreeSet<u32> {
-    let mut cells: Vec<u32> = there.iter().copied().collect();
-    let wanted = (cells.len() as f64 * share) as usize;
+/// So many of some cells, at random.
+fn choose(cells: &BTreeSet<u32>, wanted: usize, seed: u64) -> BTreeSet<u32> {
+    let mut rest: Vec<u32> = cells.iter().copied().collect();
     let mut random = Stream::new(seed, "shelf.verify");
     let mut chosen = BTreeSet::new();
-    while chosen.len() < wanted.min(there.len()) {
-        let at = random.below(cells.len() as u64) as usize;
-        chosen.insert(cells.swap_remove(at));
+    while chosen.len() < wanted && !rest.is_empty() {
+        let at = random.below(rest.len() as u64) as usize;
+        chosen.insert(rest.swap_remove(at));
     }
     chosen
 }
@@ -123,8 +134,13 @@ impl OpenLab for Shelved<'_> {
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let Some(key) = self.key_of(cell)? else { return self.lab.run(cell, stop, on_event) };
-        let found = if self.how.fresh { None } else { self.shelf.get(&key.sha256)? };
-        if let Some(entry) = &found
+        let fits = |entry: &Entry| {
+            let Figures { outcome, events } = &entry.figures;
+            ensure!(outcome.is_ok(), "its cell has failed");
+            mountmark_run::fits(cell, events).map_err(|reason| anyhow!("it cannot be believed: {reason}"))
+        };
+        let found = if self.how.fresh { None } else { self.shelf.get(&key.sha256, &fits)? };
+        if let Some((_, entry)) = &found
             && !self.is_sampled(cell.index)
         {
             self.shelf.used(entry);
@@ -142,18 +158,22 @@ impl OpenLab for Shelved<'_> {
             }
             on_event(event);
         })?;
+        if matches!(ended, Ended::Interrupted) {
+            return Ok(ended);
+        }
+        self.state().measured += 1;
         // A cell that failed as a whole may have failed by this machine.
         if let Ended::Outcome { outcome, log } = &ended
             && outcome.is_ok()
+            && mountmark_run::fits(cell, &events).is_ok()
         {
             let environment = self.lab.environment(cell)?;
             let figures = Figures { outcome: outcome.clone(), events };
             let entry = Entry { key, figures, measured: Measured::here(environment, log.clone()) };
-            if let Some(found) = &found {
-                verify::compare(found, &entry)?;
+            if let Some((path, found)) = &found {
+                verify::compare((found, Some(path)), (&entry, None))?;
                 self.state().verified += 1;
             }
-            self.state().measured += 1;
             self.shelf.put(&entry);
         }
         Ok(ended)
@@ -180,7 +200,7 @@ impl OpenLab for Shelved<'_> {
         if measured > 0 {
             self.shelf.evict(OWN_MOST);
         }
-        if taken > 0 {
+        if taken + verified > 0 {
             let again = match verified {
                 0 => String::new(),
                 verified => format!(", {verified} of them measured again with equal figures"),

@@ -15,7 +15,7 @@ pub use lab::{How, Shelved};
 pub use verify::Difference;
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, Result};
@@ -27,9 +27,11 @@ use anyhow::{Context, Result};
 pub fn sound(folder: &Folder, key: &str) -> Result<usize> {
     let mut entries = Vec::new();
     for (path, entry) in folder.get(key) {
-        entries.push(entry.with_context(|| path.display().to_string())?);
+        let entry = entry.with_context(|| path.display().to_string())?;
+        entries.push((path, entry));
     }
-    entries.windows(2).try_for_each(|pair| verify::compare(&pair[0], &pair[1]))?;
+    let side = |at: usize| (&entries[at].1, Some(entries[at].0.as_path()));
+    (1..entries.len()).try_for_each(|at| verify::compare(side(at - 1), side(at)))?;
     Ok(entries.len())
 }
 
@@ -61,7 +63,7 @@ impl Shelf {
     ///
     /// # Errors
     /// A shared folder that is none, or is of another version.
-    pub fn open(own: &Path, others: &[(std::path::PathBuf, Access)]) -> Result<Shelf> {
+    pub fn open(own: &Path, others: &[(PathBuf, Access)]) -> Result<Shelf> {
         // A cache that cannot be written is no obstacle.
         let own = Folder::open(own, Access::Write).or_else(|_| Folder::open(own, Access::Read)).ok();
         let shared = others.iter().map(|(path, access)| Folder::open(path, *access)).collect::<Result<_>>()?;
@@ -78,15 +80,15 @@ impl Shelf {
         self.folders().any(|folder| folder.has_now(key))
     }
 
-    /// The entry of a key. A damaged one is as none.
+    /// The entry of a key, with its file. One that is damaged, or does not fit, is as none.
     ///
     /// # Errors
     /// [`Difference`] between two that are there.
-    pub fn get(&self, key: &str) -> Result<Option<Entry>> {
-        let mut first: Option<Entry> = None;
+    pub fn get(&self, key: &str, fits: &dyn Fn(&Entry) -> Result<()>) -> Result<Option<(PathBuf, Entry)>> {
+        let mut first: Option<(PathBuf, Entry)> = None;
         for folder in self.folders() {
             for (path, entry) in folder.get(key) {
-                let entry = match entry {
+                let entry = match entry.and_then(|entry| fits(&entry).map(|()| entry)) {
                     Ok(entry) => entry,
                     Err(error) => {
                         self.trouble(format!("{} is not used: {error:#}", path.display()));
@@ -94,8 +96,8 @@ impl Shelf {
                     }
                 };
                 match &first {
-                    Some(first) => verify::compare(first, &entry)?,
-                    None => first = Some(entry),
+                    Some((first_path, first)) => verify::compare((first, Some(first_path)), (&entry, Some(&path)))?,
+                    None => first = Some((path, entry)),
                 }
             }
         }

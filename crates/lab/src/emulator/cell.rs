@@ -12,6 +12,7 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
     cell.index = 0;
     cell.repeat = 0;
     cell.point = None;
+    cell.target = None;
     cell.configuration.name.clear();
     let filesystem = &mut cell.configuration.filesystem;
     filesystem.variants.clear();

@@ -52,7 +52,7 @@ fn parts(
 }
 
 /// SHA-256 of QEMU and of each of its firmware files that is there, by name.
-fn emulator() -> Result<&'static BTreeMap<String, String>> {
+pub(super) fn emulator() -> Result<&'static BTreeMap<String, String>> {
     static HASHES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
     if let Some(hashes) = HASHES.get() {
         return Ok(hashes);
@@ -76,3 +76,6 @@ fn firmware_folders() -> Result<Vec<PathBuf>> {
     let output = child::output(Command::new(PROGRAM).args(["-L", "help"]), child::QUICK)?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -176,14 +176,8 @@ impl Emulator {
         match self.clock {
             Clock::Instructions { .. } => {
                 let Some(snapshot) = self.snapshot(&hardware, &image, stop)? else { return Ok(None) };
-                let guest = snapshot::restore(
-                    &hardware,
-                    &snapshot,
-                    &media,
-                    &serial,
-                    &job,
-                    plug.map(|plug| plug.argument.as_str()),
-                )?;
+                let plugin = plug.map(|plug| plug.argument.as_str());
+                let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, plugin)?;
                 Ok(Some((guest, snapshot.lines, expected)))
             }
             Clock::Kvm => {
@@ -198,8 +192,9 @@ impl Emulator {
     /// The booted guest from which cells start; `None` if `stop` was set before it had booted.
     fn snapshot(&self, hardware: &Hardware, image: &Image, stop: &AtomicBool) -> Result<Option<Snapshot>> {
         let kernel = format!("{} {}", self.kernel.release, self.kernel.sha256);
-        let (cache, limit) = (&self.options.cache, self.options.silence_limit);
-        snapshot::get(cache, hardware, &image.sha256, &kernel, &self.qemu, limit, stop)
+        let qemu = format!("{:?}", key::emulator()?);
+        let limit = self.options.silence_limit;
+        snapshot::get(&self.options.cache, hardware, &image.sha256, &kernel, &qemu, limit, stop)
     }
 
     /// Runs one cell, with a plugin if there is one.

@@ -85,7 +85,8 @@ fn files(folder: &Path) -> [PathBuf; 2] {
 }
 
 /// The snapshot of `hardware`, booted if it is not in the cache; `None` if `stop` was set during the boot. `image` is
-/// the SHA-256 of the initramfs.
+/// the SHA-256 of the initramfs, and `qemu` names the emulator and its firmware by their contents: the same version built
+/// again may boot otherwise.
 pub fn get(
     cache: &Path,
     hardware: &Hardware,

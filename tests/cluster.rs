@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::lab::{Lab, Started, assert_equal_figures};
+use crate::lab::{Lab, assert_equal_figures};
 use crate::repeat::TASKS;
 use slurm::Slurm;
 
@@ -33,10 +33,6 @@ fn workers(shelf: &Path) -> Vec<libc::pid_t> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_worker).collect()
 }
 
-fn is_running(run: &mut Started) -> bool {
-    run.child.try_wait().unwrap().is_none()
-}
-
 /// A campaign over Slurm whose workers and controller are killed meanwhile has the figures of a run of this machine.
 fn assert_campaign_survives(lab: Lab, mut slurm: Slurm, repeats: u32, kills: usize, controllers: usize) {
     let lab = lab.with_own_cells("cells-of-campaign").taking_cells().with_slurm(&slurm.config());
@@ -47,7 +43,7 @@ fn assert_campaign_survives(lab: Lab, mut slurm: Slurm, repeats: u32, kills: usi
     let on = ["--shelf", &shelf_word, "--on", "slurm:workers=3,partition=test"];
     let mut run = lab.start_run(&[&words(&plan)[..], &on].concat());
     let (mut killed, mut lost, mut last) = (0, 0, Instant::now());
-    while is_running(&mut run) {
+    while run.is_running() {
         let alive = workers(&shelf);
         if killed < kills && !alive.is_empty() && last.elapsed() > Duration::from_secs(3) {
             let victim = alive[killed % alive.len()];
@@ -101,7 +97,8 @@ fn workers_by_ssh_end_with_the_run() {
     let hosts = lab.write("hosts", "a\nb # the second\n");
     let (shelf, on) = (lab.path("shelf"), format!("ssh:{hosts}"));
     let shelf_word = shelf.to_string_lossy().into_owned();
-    let all = [&words(&plan(&suite, 3))[..], &["--shelf", &shelf_word, "--on", &on]].concat();
+    let plan = plan(&suite, 3);
+    let all = [&words(&plan)[..], &["--shelf", &shelf_word, "--on", &on]].concat();
     let run = lab.start_run(&all);
     let begin = Instant::now();
     while workers(&shelf).len() < 2 {

@@ -67,6 +67,7 @@ pub struct Lab {
     ignored: Option<libc::c_int>,
     under: Vec<String>,
     takes: bool,
+    slurm: Option<PathBuf>,
     _permit: Option<Permit>,
 }
 
@@ -112,6 +113,7 @@ impl Lab {
             ignored: None,
             under: Vec::new(),
             takes: false,
+            slurm: None,
             _permit: None,
         }
     }
@@ -150,6 +152,22 @@ impl Lab {
             std::os::unix::fs::symlink(users.join(name), cache.join(name)).expect("a link of the test");
         }
         self.with_cache(&cache)
+    }
+
+    /// With the test's own shelf of cells in its own cache folder, which shares all else with the user's.
+    pub fn with_own_cells(self, name: &str) -> Lab {
+        let (users, cache) = (mountmark_lab::cache::default_folder(), self.path(name));
+        fs::create_dir(&cache).expect("a folder of the test");
+        for name in ["apt", "closures", "corpora", "images", "kernels", "packages", "snapshots"] {
+            fs::create_dir_all(users.join(name)).expect("a folder of the cache");
+            std::os::unix::fs::symlink(users.join(name), cache.join(name)).expect("a link of the test");
+        }
+        self.with_cache(&cache)
+    }
+
+    /// With a Slurm, by its configuration file.
+    pub fn with_slurm(self, config: &Path) -> Lab {
+        Lab { slurm: Some(config.to_owned()), ..self }
     }
 
     /// A path in the test's own folder.
@@ -228,6 +246,9 @@ impl Lab {
         command.env("XDG_DATA_HOME", self.path("data"));
         command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS").env_remove("MOUNTMARK_SHELF");
         command.env("MOUNTMARK_FRESH", if self.takes { "false" } else { "true" });
+        if let Some(config) = &self.slurm {
+            command.env("SLURM_CONF", config);
+        }
         if let Some(cache) = &self.cache {
             command.env("MOUNTMARK_CACHE", cache);
         }

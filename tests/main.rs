@@ -6,6 +6,7 @@ mod bisect;
 mod brought;
 mod browser;
 mod caches;
+mod cluster;
 mod cold;
 mod compare;
 mod conditions;

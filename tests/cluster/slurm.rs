@@ -35,7 +35,8 @@ impl Slurm {
             skip(test, &format!("{missing} cannot be started; `scripts/setup test` installs it"));
             return None;
         }
-        let text = |command: &mut Command| String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned();
+        let text =
+            |command: &mut Command| String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned();
         let (user, host) = (text(Command::new("id").arg("-un")), text(Command::new("hostname").arg("-s")));
         for part in ["state", "spool", "log"] {
             fs::create_dir_all(folder.join(part)).unwrap();
@@ -59,8 +60,9 @@ impl Slurm {
             ports[0], ports[1]
         );
         for (number, port) in (1..=nodes).zip(&ports[2..]) {
-            config +=
-                &format!("NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 State=UNKNOWN\n");
+            config += &format!(
+                "NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 State=UNKNOWN\n"
+            );
         }
         fs::write(folder.join("slurm.conf"), config).unwrap();
         let controller = controller(folder, true);

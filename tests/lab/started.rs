@@ -50,6 +50,11 @@ impl Started {
         move || guests_of(&parent)
     }
 
+    /// Whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child of this process").is_none()
+    }
+
     pub fn wait(self) -> Ran {
         self.wait_within(LIMIT)
     }

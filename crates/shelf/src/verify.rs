@@ -23,7 +23,8 @@ pub(crate) fn compare((one, one_path): Side, (other, other_path): Side) -> Resul
     }
     let side = |entry: &Entry| {
         let environment = &entry.measured.environment;
-        let [host, version, build] = [&entry.measured.host, &environment.mountmark, &environment.build].map(plain);
+        let [host, version, build] =
+            [&entry.measured.host, &environment.mountmark, &environment.build].map(|text| plain(text));
         let build: String = build.chars().take(12).collect();
         format!("{host} (mountmark {version}, build {build})")
     };
@@ -41,7 +42,7 @@ pub(crate) fn compare((one, one_path): Side, (other, other_path): Side) -> Resul
 }
 
 /// Text of a file that anyone may have written, for a terminal.
-fn plain(text: &String) -> String {
+fn plain(text: &str) -> String {
     text.chars().filter(|sign| !sign.is_control()).take(200).collect()
 }
 

@@ -113,6 +113,9 @@ fn changed(cell: &Value, at: &str) -> Option<Cell> {
     })
 }
 
+/// A change of what a key is made from.
+type Change<'a> = &'a dyn Fn(&mut Inputs);
+
 #[test]
 fn every_field_of_a_cell_changes_the_key_or_is_known_not_to() {
     let inputs = Inputs::new();
@@ -137,7 +140,7 @@ fn what_lies_in_no_field_of_the_cell_changes_the_key_too() {
     let key = Inputs::new().key();
     assert_eq!(Inputs::new().key(), key);
     let features = |inputs: &mut Inputs| inputs.hardware.processor = Processor(vec!["sse4_2".into()]);
-    let changes: [(&str, &dyn Fn(&mut Inputs)); 9] = [
+    let changes: [(&str, Change); 9] = [
         ("image: guest's program, packages, modules", &|inputs| inputs.image = "4".repeat(64)),
         ("kernel", &|inputs| inputs.kernel = "4".repeat(64)),
         ("time of an instruction", &|inputs| inputs.hardware.clock = Clock::Instructions { shift: 2 }),

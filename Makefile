@@ -69,6 +69,7 @@ drill:
 	@scripts/setup test
 	cargo test --workspace --test integration danger::runs_that_are_killed_at_many_moments_lose_no_cell -- --ignored --exact --nocapture
 	cargo test --workspace --test integration drill::runs_survive_many_kills -- --ignored --exact --nocapture
+	cargo test --workspace --test integration cluster:: -- --ignored --nocapture --test-threads 1
 
 same-build:
 	@scripts/setup

@@ -101,6 +101,9 @@ fn environment(run: &RunRecord) -> Vec<Block> {
     fact("host's kernel", &|environment| &environment.host_kernel);
     fact("host's processor", &|environment| &environment.host_cpu);
     fact("clock", &|environment| &environment.clock);
+    if let Some(text) = taken(run) {
+        out.push(Block::Fact("cells from shelves".into(), text));
+    }
     let mut packages: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, version) in all.iter().flat_map(|environment| &environment.packages) {
         let versions = packages.entry(name).or_default();
@@ -113,6 +116,17 @@ fn environment(run: &RunRecord) -> Vec<Block> {
         out.push(Block::Fact("packages".into(), texts.collect::<Vec<_>>().join(", ")));
     }
     out
+}
+
+/// How many cells the run took from shelves, and which hosts had measured them; `None` if it took none.
+fn taken(run: &RunRecord) -> Option<String> {
+    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
+    for taken in run.cells.iter().filter_map(|cell| cell.environment.taken.as_ref()) {
+        *hosts.entry(&taken.host).or_default() += 1;
+    }
+    let each: Vec<String> = hosts.iter().map(|(host, count)| format!("{count} measured by {host}")).collect();
+    let count: usize = hosts.values().sum();
+    (count > 0).then(|| format!("{count} of {}: {}", run.cells.len(), each.join(", ")))
 }
 
 /// Maximum number of notes of cells.

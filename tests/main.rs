@@ -48,6 +48,7 @@ mod resumed;
 mod safety;
 mod settings;
 mod setup;
+mod shelf;
 mod strangers;
 mod studies;
 mod tasks;

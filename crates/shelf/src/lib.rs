@@ -104,6 +104,11 @@ impl Shelf {
         Ok(first)
     }
 
+    /// Whether a shared shelf that can be written lacks an entry of this key.
+    pub(crate) fn lacks(&self, key: &str) -> bool {
+        self.shared.iter().any(|folder| folder.access == Access::Write && !folder.has_now(key))
+    }
+
     /// Puts an entry on every shelf that can be written and lacks it.
     pub fn put(&self, entry: &Entry) {
         let Ok(packed) = entry.pack().map_err(|error| self.trouble(format!("a cell is not kept: {error:#}"))) else {

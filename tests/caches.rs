@@ -10,7 +10,7 @@ use crate::lab::{Lab, assert_equal_figures, skip};
 use crate::tasks::TOUCH;
 
 /// Whether a user may create namespaces here, in which any user can mount a small or read-only file system.
-fn has_namespaces(test: &str) -> bool {
+pub fn has_namespaces(test: &str) -> bool {
     let mounts = "mount -t tmpfs none /mnt && mount --bind /mnt /mnt && mount -o remount,ro,bind /mnt";
     let tried = Command::new("unshare").args(["-rm", "sh", "-c", mounts]).output();
     match tried {

@@ -136,7 +136,7 @@ fn workers_end_at_their_time_and_share_the_rest() {
     let expected = lab.write("expected.json", r#"{"emulator": {}, "version": 1}"#);
     let refused = work(&["--expect", &expected]);
     assert_eq!(refused.code(), 3, "{}", refused.text());
-    refused.says(&["cell, corpus, emulator, image, kernel, machine, media differ", "it measures none"]);
+    refused.says(&["cell, emulator, image, kernel, machine, media differ", "it measures none"]);
     let gone = lab.path("nothing").to_string_lossy().into_owned();
     work(&["--expect", &gone]).ended_with(3).says(&["does not see the campaign's folder"]);
     work(&["--memory", "64MiB"]).ended_with(3).says(&["this worker may take 64.0 MiB"]);

@@ -49,6 +49,7 @@ mod resumed;
 mod safety;
 mod settings;
 mod setup;
+mod shelf;
 mod strangers;
 mod studies;
 mod tasks;

@@ -14,7 +14,7 @@ use crate::folder;
 
 /// Of the file; entries of another one are not used.
 const FORMAT: u32 = 1;
-/// Most bytes of an entry, unpacked. Cells of the catalogue have some 100 KB; reading takes up to twenty times as much memory.
+/// Most bytes of an entry, unpacked. Reading takes up to ten times as much memory.
 const MOST: u64 = 64 << 20;
 /// Most bytes of a host's name, as in Linux.
 const MOST_HOST: usize = 64;

@@ -55,9 +55,9 @@ impl<'a> Shelved<'a> {
         Shelved { lab, shelf, how, state: Mutex::default() }
     }
 
-    /// Whether a cell is on all shelves that a worker fills.
+    /// Whether a cell is on the shelves now: on each shared one that can be written, if there is one.
     pub fn is_there(&self, cell: &Cell) -> Result<bool> {
-        Ok(self.key_of(cell)?.is_some_and(|key| self.shelf.is_shared(&key.sha256)))
+        Ok(self.key_of(cell)?.is_some_and(|key| self.shelf.has_now(&key.sha256) && !self.shelf.lacks(&key.sha256)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -144,7 +144,9 @@ impl OpenLab for Shelved<'_> {
             && !self.is_sampled(cell.index)
         {
             self.shelf.used(entry);
-            self.shelf.share(entry);
+            if self.shelf.lacks(&key.sha256) {
+                self.shelf.put(entry);
+            }
             let Entry { figures, measured, .. } = entry.clone();
             figures.events.into_iter().for_each(on_event);
             let taken = Taken { host: measured.host, at: measured.at };

@@ -75,9 +75,9 @@ impl Shelf {
         self.folders().any(|folder| folder.has(key))
     }
 
-    /// Whether every shared shelf that is written has an entry with this key by now.
-    pub fn is_shared(&self, key: &str) -> bool {
-        self.shared.iter().filter(|folder| folder.access == Access::Write).all(|folder| folder.has_now(key))
+    /// The same, with what others have put there meanwhile.
+    pub fn has_now(&self, key: &str) -> bool {
+        self.folders().any(|folder| folder.has_now(key))
     }
 
     /// The entry of a key, with its file. One that is damaged, or does not fit, is as none.
@@ -104,24 +104,17 @@ impl Shelf {
         Ok(first)
     }
 
-    /// Puts an entry on every shelf that can be written.
+    /// Whether a shared shelf that can be written lacks an entry of this key.
+    pub(crate) fn lacks(&self, key: &str) -> bool {
+        self.shared.iter().any(|folder| folder.access == Access::Write && !folder.has_now(key))
+    }
+
+    /// Puts an entry on every shelf that can be written and lacks it.
     pub fn put(&self, entry: &Entry) {
-        self.put_on(entry, &mut self.folders());
-    }
-
-    /// Puts an entry that was taken on the shared shelves that lack it.
-    pub(crate) fn share(&self, entry: &Entry) {
-        let mut lacking = self.shared.iter().filter(|folder| !folder.has_now(&entry.key.sha256)).peekable();
-        if lacking.peek().is_some() {
-            self.put_on(entry, &mut lacking);
-        }
-    }
-
-    fn put_on(&self, entry: &Entry, folders: &mut dyn Iterator<Item = &Folder>) {
         let Ok(packed) = entry.pack().map_err(|error| self.trouble(format!("a cell is not kept: {error:#}"))) else {
             return;
         };
-        for folder in folders.filter(|folder| folder.access == Access::Write) {
+        for folder in self.folders().filter(|folder| folder.access == Access::Write) {
             let is_own = self.own.as_ref().is_some_and(|own| std::ptr::eq(own, folder));
             if let Err(error) = folder.put(&packed)
                 && !(is_own && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))

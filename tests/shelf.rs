@@ -1,0 +1,193 @@
+//! Shelves: what was measured is taken, the rest is measured, and what is wrong on a shelf is found.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use mountmark_model::Event;
+use mountmark_shelf::Entry;
+
+use crate::caches::has_namespaces;
+use crate::lab::{Lab, Ran, assert_equal_figures, assert_has_figures};
+use crate::tasks::TOUCH;
+
+/// With two repeats these are four cells.
+const TWO: &str = "ext4,xfs";
+
+/// A run of these file systems.
+fn run(lab: &Lab, suite: &str, filesystems: &str, options: &[&str]) -> Ran {
+    let plan = ["--suite", suite, "--fs", filesystems, "--repeat", "2"];
+    lab.run(&[&plan[..], options].concat())
+}
+
+/// All entries of a shelf.
+fn entries(shelf: &Path) -> Vec<PathBuf> {
+    let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = files(shelf.to_owned()).flat_map(files).collect();
+    found.sort();
+    found
+}
+
+/// Writes an entry beside another one, with right hashes; returns its path.
+fn forge(path: &Path, change: impl Fn(&mut Vec<Event>)) -> PathBuf {
+    let mut entry = Entry::read(path).unwrap();
+    change(&mut entry.figures.events);
+    entry.measured.host = "forger".into();
+    let packed = entry.pack().unwrap();
+    let forged = path.with_file_name(packed.name);
+    assert_ne!(forged, path);
+    fs::write(&forged, packed.bytes).unwrap();
+    forged
+}
+
+/// A second more in each time of mkfs.
+fn slower(events: &mut Vec<Event>) {
+    for event in events {
+        if let Event::Sample { task, values, .. } = event
+            && task == "mkfs"
+        {
+            *values.get_mut("elapsed").unwrap() += 1.0;
+        }
+    }
+}
+
+/// A figure of a task that is not in the plan.
+fn invented(events: &mut Vec<Event>) {
+    let values = [("elapsed".to_owned(), 1.0)].into();
+    events.insert(1, Event::Sample { task: "invented".into(), iteration: 0, values });
+}
+
+#[test]
+fn a_cell_is_measured_once() {
+    let Some(lab) = Lab::with_guests("a_cell_is_measured_once", 2) else { return };
+    let suite = lab.suite("one", TOUCH);
+    // In the user's cache, which then has what the test's own shares.
+    let first = run(&lab, &suite, TWO, &[]).ended_with(0);
+    assert!(!first.stderr.contains("taken"), "{}", first.text());
+    let first = first.results();
+    let lab = lab.with_new_cache("cache").taking_cells();
+    let shelf = lab.path("cache").join("cells");
+    let filled = run(&lab, &suite, TWO, &[]).ended_with(0);
+    assert!(!filled.stderr.contains("taken"), "{}", filled.text());
+    assert_equal_figures(&first, &filled.results());
+    assert_eq!(entries(&shelf).len(), 4);
+
+    let taken = run(&lab, &suite, TWO, &[]).ended_with(0);
+    taken.says(&["4 cells taken from the shelf, 0 measured"]);
+    assert_equal_figures(&first, &taken.results());
+    let more = run(&lab, &suite, "ext4,xfs,ext2", &[]).ended_with(0);
+    more.says(&["4 cells taken from the shelf, 2 measured"]);
+    assert_has_figures(&first, &more.results());
+    let fresh = run(&lab, &suite, TWO, &["--fresh"]).ended_with(0);
+    assert!(!fresh.stderr.contains("taken"), "{}", fresh.text());
+    assert_equal_figures(&first, &fresh.results());
+    let verified = run(&lab, &suite, TWO, &["--verify", "100%"]).ended_with(0);
+    verified.says(&["4 cells taken from the shelf, 4 of them measured again with equal figures, 0 measured"]);
+    assert_equal_figures(&first, &verified.results());
+    assert_eq!(entries(&shelf).len(), 6);
+}
+
+#[test]
+fn what_is_wrong_on_a_shelf_is_found() {
+    let Some(lab) = Lab::with_guests("what_is_wrong_on_a_shelf_is_found", 2) else { return };
+    let suite = lab.suite("one", TOUCH);
+    let first = run(&lab, &suite, "ext4", &[]).ended_with(0).results();
+    let lab = lab.with_new_cache("cache").taking_cells();
+    let shelf = lab.path("cache").join("cells");
+    run(&lab, &suite, "ext4", &[]).ended_with(0);
+    let path = entries(&shelf).swap_remove(0);
+    let sound = fs::read(&path).unwrap();
+    let shown = path.to_string_lossy().into_owned();
+
+    fs::write(&path, &sound[..sound.len() / 2]).unwrap();
+    let again = run(&lab, &suite, "ext4", &[]).ended_with(0);
+    again.says(&[&shown, "is not used: it is damaged", "1 cell taken from the shelf, 1 measured"]);
+    assert_equal_figures(&first, &again.results());
+    assert!(Entry::read(&path).is_ok(), "it was not written again");
+
+    let forged = forge(&path, invented);
+    fs::remove_file(&path).unwrap();
+    let again = run(&lab, &suite, "ext4", &[]).ended_with(0);
+    again.says(&[
+        &forged.to_string_lossy(),
+        "cannot be believed",
+        "invented",
+        "1 cell taken from the shelf, 1 measured",
+    ]);
+    assert_equal_figures(&first, &again.results());
+    fs::remove_file(&forged).unwrap();
+
+    let forged = forge(&path, slower);
+    fs::remove_file(&path).unwrap();
+    let verified = run(&lab, &suite, "ext4", &["--verify", "100%"]).ended_with(1);
+    let own = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    verified.says(&["one cell has two results, from forger (", own.trim(), "elapsed of mkfs is"]);
+    verified.says(&[&forged.to_string_lossy()]);
+    fs::write(&path, &sound).unwrap();
+    let both = run(&lab, &suite, "ext4", &[]).ended_with(1);
+    both.says(&["one cell has two results", "forger", "elapsed of mkfs is", &shown, &forged.to_string_lossy()]);
+    let fresh = run(&lab, &suite, "ext4", &["--fresh"]).ended_with(0);
+    assert_equal_figures(&first, &fresh.results());
+    fs::remove_file(&forged).unwrap();
+    run(&lab, &suite, "ext4", &[]).ended_with(0).says(&["2 cells taken from the shelf, 0 measured"]);
+}
+
+#[test]
+fn a_folder_is_shared() {
+    let test = "a_folder_is_shared";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let suite = lab.suite("one", TOUCH);
+    let first = run(&lab, &suite, "ext4", &[]).ended_with(0).results();
+    let lab = lab.with_new_cache("one").taking_cells();
+    let (one, shelf) = (lab.path("one"), lab.path("not/yet/there"));
+    let folder = shelf.to_string_lossy().into_owned();
+    run(&lab, &suite, "ext4", &[]).ended_with(0);
+    let given = run(&lab, &suite, "ext4", &["--shelf", &folder]).ended_with(0);
+    given.says(&["2 cells taken from the shelf, 0 measured"]);
+    assert_eq!(entries(&shelf).len(), 2, "a shared shelf lacks what was taken from the own one");
+
+    // Another user, who has no cells.
+    let other = lab.path("other");
+    fs::create_dir(&other).unwrap();
+    for name in ["apt", "closures", "kernels", "packages", "images", "snapshots"] {
+        symlink(one.join(name), other.join(name)).unwrap();
+    }
+    let lab = lab.with_cache(&other);
+    let read_only = format!("{folder}:ro");
+    let taken = run(&lab, &suite, "ext4", &["--shelf", &read_only]).ended_with(0);
+    taken.says(&["2 cells taken from the shelf, 0 measured"]);
+    assert_equal_figures(&first, &taken.results());
+    run(&lab, &suite, "ext4,ext2", &["--shelf", &read_only]).ended_with(0).says(&["2 cells taken", "2 measured"]);
+    assert_eq!(entries(&shelf).len(), 2, "a shelf that is only read was written");
+    run(&lab, &suite, "ext2", &["--fresh", "--shelf", &folder]).ended_with(0);
+    assert_eq!(entries(&shelf).len(), 4);
+
+    if !has_namespaces(test) {
+        return;
+    }
+    let mount = format!("mount --bind {0} {0} && mount -o remount,ro,bind {0} && exec \"$@\"", one.display());
+    let lab = lab.with_cache(&one).under(&["unshare", "-rm", "sh", "-c", &mount, "sh"]);
+    let taken = run(&lab, &suite, "ext4", &[]).ended_with(0);
+    taken.says(&["2 cells taken from the shelf, 0 measured"]);
+    let fresh = run(&lab, &suite, "ext4", &["--fresh"]).ended_with(0);
+    for ran in [&taken, &fresh] {
+        assert!(!ran.stderr.contains("not kept") && !ran.stderr.contains("cannot be"), "{}", ran.text());
+        assert_equal_figures(&first, &ran.results());
+    }
+}
+
+#[test]
+fn what_is_no_shelf_is_refused() {
+    let lab = Lab::without_guests().taking_cells();
+    let suite = lab.suite("one", TOUCH);
+    let shelf = lab.path("letters");
+    fs::create_dir(&shelf).unwrap();
+    fs::write(shelf.join("letter.txt"), b"mine").unwrap();
+    let folder = shelf.to_string_lossy().into_owned();
+    let of_host = lab.run(&["--lab", "host", "--suite", &suite, "--shelf", &folder]).ended_with(2);
+    of_host.says(&["--shelf", "wall time"]);
+    for share in ["2", "101%", "-1%"] {
+        lab.run(&["--suite", &suite, "--fs", "ext4", &format!("--verify={share}")]).ended_with(2).says(&["percentage"]);
+    }
+    assert_eq!(fs::read_dir(&shelf).unwrap().count(), 1);
+}

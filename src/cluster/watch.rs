@@ -11,7 +11,7 @@ use mountmark_model::counted;
 use mountmark_shelf::Folder;
 
 use super::{Campaign, Engine, Job, On};
-use crate::commands::run::Stop;
+use crate::commands::Stop;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(2);

@@ -11,7 +11,7 @@ mod generate;
 mod list;
 mod report;
 mod resume;
-pub mod run;
+mod run;
 mod runs;
 mod self_check;
 mod shelf;
@@ -26,6 +26,8 @@ use anyhow::{Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
+
+pub use run::Stop;
 
 use crate::common::{self, WrongUse};
 use crate::plan_file;

@@ -1,0 +1,199 @@
+//! What stands before a run: the user's words are checked, the lab is opened, the plan made, its cells prepared.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::{Result, bail};
+use mountmark_lab::OpenLab;
+use mountmark_lab::emulator::Profiler;
+use mountmark_model::{Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
+use mountmark_plan::{Catalogue, Options, control};
+use mountmark_shelf::Shelved;
+
+use super::corpus::{Make, corpora};
+use super::works::{self, leave_out_programs};
+use super::{
+    Arguments, DEFAULT_FILESYSTEMS, DEFAULT_SCALE, DEFAULT_SUITE, Ended, STUDY, Stop, check_jobs, elsewhere, scripts,
+    targets, vary,
+};
+use crate::catalogue;
+use crate::common::WrongUse;
+
+/// What a user wrote, found to be sound.
+pub(super) struct Checked {
+    pub options: Options,
+    pub machine: Machine,
+    pub catalogue: Catalogue,
+    pub wanted: Vec<Configuration>,
+    pub vary: Option<Vary>,
+}
+
+/// Checks all user input before anything is fetched or generated.
+pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
+    let scale = arguments.scale.as_deref().unwrap_or(DEFAULT_SCALE);
+    let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    check_jobs(arguments.jobs)?;
+    arguments.lab.check()?;
+    arguments.shelf.check(arguments.lab.lab)?;
+    if let Some(on) = &arguments.on {
+        elsewhere::check(arguments, on)?;
+    }
+    // Before all else: a device that must not be touched is refused, whatever else is wrong.
+    let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
+    let mut catalogue = catalogue::load()?;
+    let machine = catalogue.get::<Machine>(&arguments.lab.machine())?.clone();
+    let told = arguments.lab.options(&machine);
+    let mut options = Options {
+        fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },
+        suite: arguments.suite.clone().unwrap_or_else(|| DEFAULT_SUITE.into()),
+        lab: arguments.lab.lab,
+        own,
+        machine: arguments.lab.machine(),
+        disk: arguments.lab.disk(),
+        disk_size: arguments.disk_size,
+        kernel: told.kernel,
+        scale,
+        repeats: arguments.sampling.repeats(arguments.repeat, &arguments.vary)?,
+        seed: arguments.seed,
+        conditions: arguments.conditions,
+        corpus: arguments.corpus.clone(),
+    };
+    let wanted = targets::fit(arguments, &mut options, &mut catalogue)?;
+    catalogue.suite(&options.suite)?;
+    if let Some(disk) = &options.disk {
+        catalogue.get::<Disk>(disk)?;
+    }
+    if options.repeats == 0 {
+        bail!(WrongUse("--repeat 0: give at least 1".into()));
+    }
+    let vary = vary::asked(arguments, &catalogue, &options, wanted.len())?;
+    Ok(Checked { options, machine, catalogue, wanted, vary })
+}
+
+/// An open lab with a plan.
+pub(super) struct Prepared<'a> {
+    /// With shelves, if there are any.
+    pub lab: &'a dyn OpenLab,
+    pub shelved: Option<&'a Shelved<'a>>,
+    pub profiler: Option<&'a Profiler>,
+}
+
+/// Opens the lab, makes the plan, and prepares its cells for `ending`.
+pub(super) fn with_plan<T>(
+    arguments: &Arguments,
+    Checked { options, machine, catalogue, wanted, vary }: Checked,
+    stop: &Stop,
+    ending: &dyn Fn(&Prepared, &Plan) -> Ended<T>,
+) -> Ended<T> {
+    let is_guest = arguments.lab.capabilities().guest;
+    let cache = mountmark_lab::cache::default_folder();
+    let _in_use = mountmark_lab::cache::open(&cache)?;
+    let kernel = if is_guest { &*options.kernel } else { "this machine's" };
+    if !is_guest {
+        say!("mountmark: the suite's commands run as root on this machine; --dry-run shows them");
+        for line in arguments.lab.kind().about(&arguments.lab.place()) {
+            say!("mountmark: {line}");
+        }
+    }
+    say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
+    let opened = arguments.lab.open_with_profiler(&machine)?;
+    let profiler = opened.profiler();
+    let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), profiler.is_some())?;
+    let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
+    let asked = Asked {
+        unavailable: &|configuration| lab.unavailable(configuration),
+        lacks: &|program| lab.lacks(program),
+        make: mountmark_corpus::realise,
+        is_stopped: &|| stop.load(Ordering::SeqCst),
+    };
+    let wanted = (&wanted[..], vary.as_ref());
+    let Some(plan) = planned(arguments, options, &catalogue, wanted, &asked)? else { return Ok(Err(stop.code())) };
+    for cell in &plan.cells {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(Err(stop.code()));
+        }
+        lab.prepare(cell)?;
+    }
+    lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
+    ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)
+}
+
+/// The configurations, and the parameter that is varied.
+pub(super) type Wanted<'a> = (&'a [Configuration], Option<&'a Vary>);
+
+/// Callbacks of planning.
+pub(super) struct Asked<'a> {
+    /// As [`mountmark_lab::OpenLab::unavailable`].
+    pub unavailable: &'a dyn Fn(&Configuration) -> Result<Option<String>>,
+    /// As [`mountmark_lab::OpenLab::lacks`].
+    pub lacks: &'a dyn Fn(&Program) -> Result<Option<String>>,
+    /// [`mountmark_corpus::realise`], or its dry variant.
+    pub make: Make,
+    /// Whether the user has requested an end.
+    pub is_stopped: &'a dyn Fn() -> bool,
+}
+
+/// The plan, without what cannot run here; `None` if the user requested an end.
+pub(super) fn planned(
+    arguments: &Arguments,
+    mut options: Options,
+    catalogue: &Catalogue,
+    (wanted, vary): Wanted,
+    asked: &Asked,
+) -> Result<Option<Plan>> {
+    let mut skipped = Vec::new();
+    options.fs = Vec::new();
+    for configuration in wanted {
+        if (asked.is_stopped)() {
+            return Ok(None);
+        }
+        match (asked.unavailable)(configuration)? {
+            None => options.fs.push(configuration.name.clone()),
+            Some(reason) => skipped.push((configuration.name.clone(), reason)),
+        }
+    }
+    for (name, reason) in &skipped {
+        say!("mountmark: {} is skipped: {reason}", heading(name));
+    }
+    if !arguments.lab.capabilities().exact_clock && !arguments.no_control {
+        let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
+        if let Some(control) = control(&runs) {
+            say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
+            options.fs.push(control);
+        }
+    }
+    if options.fs.is_empty() {
+        bail!("none of the file systems can run here");
+    }
+    let mut realise = corpora(asked.make);
+    let mut plan = match vary {
+        Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
+        None => arguments.sampling.of(catalogue, &options, mountmark_plan::plan(catalogue, &options, &mut realise)?)?,
+    };
+    let keeps = arguments.pauses.as_ref().map_or(plan.lab.capabilities().exact_clock, |pauses| pauses == STUDY);
+    if !keeps {
+        plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
+    }
+    scripts::check(&plan)?;
+    let told = arguments.lab.options(&plan.machine);
+    plan.memory_limit = told.memory;
+    plan.precondition = told.precondition;
+    if plan.precondition.is_some() {
+        mountmark_plan::keep_written(&mut plan, catalogue)?;
+    }
+    if let Some(own) = &options.own {
+        plan = mountmark_plan::on_targets(plan, &own.targets)?;
+    }
+    for (name, reason) in &plan.skipped {
+        say!("mountmark: {} is skipped: {reason}", heading(name));
+    }
+    for (name, size, roomy) in plan.cramped() {
+        say!("mountmark: {}", mountmark_findings::cramped(name, size, roomy));
+    }
+    plan.skipped.splice(0..0, skipped);
+    works::check(&plan)?;
+    leave_out_programs(&mut plan, asked.lacks)?;
+    if plan.cells.is_empty() {
+        bail!("none of the file systems can run this suite");
+    }
+    Ok(Some(plan))
+}

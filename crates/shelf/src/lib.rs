@@ -2,7 +2,7 @@
 //!
 //! A cell of the virtual lab is a function of its key ([`mountmark_lab::CellKey`]). A shelf is a folder of results under
 //! their keys: this user's own, in the cache, and any number of shared ones. A lab with a shelf ([`Shelved`]) takes what is
-//! there, measures the rest, and measures a part of what it took again, to the bit. This crate knows no run and no store.
+//! there, measures the rest, and measures a part of what it took again, to the bit. This crate knows no plan and no store.
 
 mod entry;
 mod folder;

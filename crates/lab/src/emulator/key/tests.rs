@@ -25,6 +25,8 @@ const OF_THE_CORPUS: [&str; 2] = ["/second_disk/corpus/sha256", "/second_disk/co
 /// Values of fields that take one of a list.
 const WORDS: [&str; 9] = ["tree", "data", "ram", "read", "random", "mmap", "dsync", "zero", "beside"];
 
+type Change<'a> = &'a dyn Fn(&mut Inputs);
+
 /// All that a key is made of.
 #[derive(Clone)]
 struct Inputs {

@@ -115,9 +115,6 @@ fn changed(cell: &Value, at: &str) -> Option<Cell> {
     })
 }
 
-/// A change of what a key is made from.
-type Change<'a> = &'a dyn Fn(&mut Inputs);
-
 #[test]
 fn every_field_of_a_cell_changes_the_key_or_is_known_not_to() {
     let inputs = Inputs::new();

@@ -26,6 +26,7 @@ use anyhow::{Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
+use mountmark_shelf::Difference;
 
 pub use run::Stop;
 
@@ -132,5 +133,12 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         );
         unfit_run || cause.is::<WrongUse>() || cause.is::<PlanError>()
     });
-    if wrong_use { common::WRONG_USE } else { common::CANNOT_RUN }
+    if wrong_use {
+        return common::WRONG_USE;
+    }
+    // Two results of one cell are something that was measured.
+    match error.chain().any(|cause| cause.is::<Difference>()) {
+        true => common::FAILED,
+        false => common::CANNOT_RUN,
+    }
 }

@@ -33,7 +33,6 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     check_jobs(arguments.jobs)?;
     arguments.lab.check()?;
-    arguments.shelf.check(arguments.lab.lab)?;
     if let Some(on) = &arguments.on {
         elsewhere::check(arguments, on)?;
     }
@@ -66,6 +65,8 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
     let vary = vary::asked(arguments, &catalogue, &options, wanted.len())?;
+    // Last, as it makes folders.
+    arguments.shelf.check(arguments.lab.lab, arguments.dry_run)?;
     Ok(Checked { options, machine, catalogue, wanted, vary })
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_lab::OpenLab;
 use mountmark_model::Lab;
-use mountmark_shelf::{Access, How, Shelf, Shelved};
+use mountmark_shelf::{Access, Folder, How, Shelf, Shelved};
 
 use crate::common::WrongUse;
 
@@ -46,13 +46,21 @@ impl ShelfOptions {
         self.shelf.iter().flat_map(|path| ["--shelf".to_owned(), path.display().to_string()]).collect()
     }
 
-    /// Refuses shelves where figures have no keys.
-    pub fn check(&self, kind: Lab) -> Result<()> {
+    /// Refuses shelves where figures have no keys, and folders that are none, before anything is fetched. Makes those that are
+    /// missing, unless nothing is to be made.
+    pub fn check(&self, kind: Lab, is_dry: bool) -> Result<()> {
         if !kind.capabilities().exact_clock && !self.shelf.is_empty() {
             bail!(WrongUse(format!(
                 "--shelf: figures of the lab {} are wall time, and are measured each time",
                 kind.name()
             )));
+        }
+        for (path, access) in self.shelf.iter().map(|path| place(path)).filter(|_| !is_dry) {
+            if let Err(error) = Folder::open(&path, access) {
+                // What the system refuses is no wrong use.
+                let is_refused = error.chain().any(|cause| cause.is::<std::io::Error>());
+                return Err(if is_refused { error } else { WrongUse(format!("--shelf: {error:#}")).into() });
+            }
         }
         Ok(())
     }

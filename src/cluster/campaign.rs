@@ -1,5 +1,6 @@
 //! A campaign: a plan whose cells workers measure, and what is known of those workers, in a folder of the shelf.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,20 @@ use crate::common::WrongUse;
 
 /// The folder of campaigns on a shelf.
 const FOLDER: &str = "campaigns";
+
+/// The beginning of names of files that say which cells failed; their ends are keys.
+const FAILED: &str = "failed-";
+
+/// Notes in a campaign's folder that a cell failed as a whole: the shelf keeps none of those, and a campaign waits for none.
+pub fn note_failure(folder: &Path, key: &str, reason: &str) -> Result<()> {
+    let path = folder.join(format!("{FAILED}{key}"));
+    fs::write(&path, reason).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Whether a worker noted that.
+pub fn has_failed(folder: &Path, key: &str) -> bool {
+    folder.join(format!("{FAILED}{key}")).exists()
+}
 
 /// The words of a plan, as [`crate::plan_file`] reads them.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +127,13 @@ impl Campaign {
         self.folder.join("expected.json")
     }
 
+    /// Keys of the cells that failed as a whole.
+    pub fn failed(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter_map(|name| name.strip_prefix(FAILED).map(str::to_owned)).collect()
+    }
+
     /// Notes that workers were started.
     pub fn note(&mut self, names: Vec<String>, count: usize) -> Result<()> {
         self.stored.workers.extend(names);
@@ -130,7 +152,8 @@ pub fn list(shelf: &Path) -> Vec<Result<Campaign>> {
 
 /// The campaign of this name, or beginning of a name, or `latest`.
 pub fn find(shelf: &Path, name: &str) -> Result<Campaign> {
-    let mut all: Vec<Campaign> = list(shelf).into_iter().collect::<Result<_>>()?;
+    // A damaged one is not in the way of the others.
+    let mut all: Vec<Campaign> = list(shelf).into_iter().filter_map(Result::ok).collect();
     if name == "latest"
         && let Some(last) = all.pop()
     {

@@ -24,7 +24,7 @@ const TRIES: usize = 3;
 
 /// How a watch ended.
 pub enum Ended {
-    /// Every cell is on the shelf.
+    /// Every cell is on the shelf, but those that failed.
     Complete,
     /// The user ended it: the workers go on.
     Left,
@@ -84,13 +84,14 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
     }
 }
 
-/// How many cells are there, and how many are not.
+/// How many cells are there, and how many are neither there nor failed.
 fn missing(campaign: &Campaign, shelf: &Folder) -> Result<(usize, usize)> {
     shelf.look()?;
     let there = shelf.keys();
     let wanted: BTreeSet<&String> = campaign.keys.iter().collect();
-    let found = wanted.iter().filter(|key| there.contains(**key)).count();
-    Ok((found, wanted.len() - found))
+    let failed = campaign.failed();
+    let left = wanted.iter().filter(|key| !there.contains(**key) && !failed.contains(**key)).count();
+    Ok((wanted.len() - left, left))
 }
 
 fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize, wanted: usize) -> Result<()> {

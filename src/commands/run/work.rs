@@ -3,7 +3,7 @@
 //! Nobody hands out cells and nobody claims one: each worker walks all of them in one order, from a place of its own, and
 //! skips what is there by now. Where two meet they measure a few cells twice, whose figures must be equal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -18,6 +18,7 @@ use mountmark_run::pool;
 use mountmark_run::schedule::{self, CellResult};
 
 use super::{Arguments, Prepared, Stop, checked, elsewhere, jobs, with_plan};
+use crate::cluster;
 use crate::common::{self, WrongUse};
 
 /// How long the watch of the time sleeps.
@@ -84,7 +85,8 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
         elsewhere::check_memory(plan, memory)?;
         let jobs = jobs(arguments.jobs, plan, memory);
         let deadline = limits.until.map(|until| begin + until);
-        walk(prepared, plan, (jobs, limits.worker), deadline, &stop).map(Ok)
+        let campaign = limits.expect.as_deref().and_then(Path::parent);
+        walk(prepared, plan, (jobs, limits.worker), (deadline, campaign), &stop).map(Ok)
     });
     stop.or(ended, Err(stop.code())).map(|code| code.unwrap_or_else(|code| code))
 }
@@ -93,7 +95,7 @@ fn walk(
     prepared: &Prepared,
     plan: &Plan,
     (jobs, worker): (usize, Worker),
-    deadline: Option<Instant>,
+    (deadline, campaign): (Option<Instant>, Option<&Path>),
     stop: &Stop,
 ) -> Result<u8> {
     let Some(shelved) = prepared.shelved else { bail!(WrongUse("figures of this lab are wall time".into())) };
@@ -113,9 +115,14 @@ fn walk(
         });
         let hand = |queue: &pool::Queue, say: &mpsc::Sender<Met>| {
             while let Some(at) = queue.take().filter(|_| !end.load(Ordering::SeqCst)) {
-                if shelved.is_there(cells[at])? {
+                let key = prepared.lab.key(cells[at])?.map(|key| key.sha256).unwrap_or_default();
+                let has_failed = campaign.is_some_and(|folder| cluster::has_failed(folder, &key));
+                if has_failed || shelved.is_there(cells[at])? {
                     let _ = say.send(Met::There);
                 } else if let Some(result) = schedule::run_cell(prepared.lab, cells[at], &end, &mut |_| {})? {
+                    if let (Some(reason), Some(folder)) = (result.outcome.reason(), campaign) {
+                        cluster::note_failure(folder, &key, reason)?;
+                    }
                     let _ = say.send(Met::Measured(at, Box::new(result)));
                 }
             }

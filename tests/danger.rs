@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::lab::Lab;
+use crate::lab::{Lab, binary};
 
 const LIB: &str = include_str!("danger/lib.sh");
 const FILESYSTEM: &str = include_str!("danger/fs.toml");
@@ -105,15 +105,25 @@ fn run_in_guest(name: &str, cases: &[Case]) -> bool {
     fs::create_dir_all(&catalogue).expect("a folder");
     fs::write(catalogue.join("danger.toml"), FILESYSTEM).expect("a file");
     let slow = TINY.replace("tiny", "slow").replace("touch a b c", "echo sleeping > /tmp/state; sleep 1000");
+    // The guest's own program has no host lab: the whole one comes on the second disk.
+    let brought = lab.path("brought");
+    fs::create_dir(&brought).expect("a folder");
+    fs::copy(binary(), brought.join("mountmark")).expect("a copy of the program");
     let mut tasks = format!(
-        "\n[[task]]\nid = \"setup\"\ntitle = \"setup\"\nrun = '''\ncat > /run/lib.sh <<'END'\n{LIB}END\n\
+        "source = \"tree\"\n\n[[task]]\nid = \"setup\"\ntitle = \"setup\"\nrun = '''\n\
+         cp $SOURCE/tree/mountmark /run/mountmark\ncat > /run/lib.sh <<'END'\n{LIB}END\n\
          cat > /tmp/tiny.toml <<'END'\n{TINY}END\ncat > /tmp/slow.toml <<'END'\n{slow}END\n'''\n"
     );
     for case in cases {
         tasks += &task(case);
     }
     let suite = lab.suite(name, &tasks);
-    let ran = lab.run(&["--fs", "danger", "--suite", &suite, "--repeat", "1", "--conditions", "fixed"]);
+    // The tar of a program of this size is no good to anybody else's cache.
+    let lab = lab.with_own_cells("cache");
+    fs::remove_file(lab.path("cache/corpora")).expect("a link of the test");
+    let brought = brought.to_string_lossy();
+    let ran =
+        lab.run(&["--fs", "danger", "--suite", &suite, "--repeat", "1", "--conditions", "fixed", "--corpus", &brought]);
     let failed = (ran.code() != 0) != cases.iter().any(|case| case.ends.is_some());
     let results = ran.results();
     let mut wrong = String::new();

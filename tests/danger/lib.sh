@@ -24,7 +24,7 @@ memory_disk() {
 # Bytes (as printf has them) at an offset of a file.
 put() { printf -- "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
 
-host_lab() { /init run --lab host --suite "${SUITE:-/tmp/tiny.toml}" --repeat 1 --no-control $FS "$@" 2>&1; }
+host_lab() { /run/mountmark run --lab host --suite "${SUITE:-/tmp/tiny.toml}" --repeat 1 --no-control $FS "$@" 2>&1; }
 
 # What a case leaves goes when it ends.
 undo() {

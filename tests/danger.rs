@@ -111,7 +111,7 @@ fn run_in_guest(name: &str, cases: &[Case]) -> bool {
     fs::copy(binary(), brought.join("mountmark")).expect("a copy of the program");
     let mut tasks = format!(
         "source = \"tree\"\n\n[[task]]\nid = \"setup\"\ntitle = \"setup\"\nrun = '''\n\
-         cp $SOURCE/tree/mountmark /run/mountmark\ncat > /run/lib.sh <<'END'\n{LIB}END\n\
+         cp $(find $SOURCE/tree -name mountmark -type f) /run/mountmark || exit 1\ncat > /run/lib.sh <<'END'\n{LIB}END\n\
          cat > /tmp/tiny.toml <<'END'\n{TINY}END\ncat > /tmp/slow.toml <<'END'\n{slow}END\n'''\n"
     );
     for case in cases {

@@ -133,6 +133,11 @@ pub fn format_of<S: Subject>(name: Option<&str>) -> Result<Format> {
     Ok(Format::find::<S>(name).map_err(|error| WrongUse(format!("--format: {error}")))?)
 }
 
+/// The number of `2%` or `0.5 %`.
+pub fn percent(text: &str) -> Option<f64> {
+    text.trim().strip_suffix('%')?.trim_end().parse().ok()
+}
+
 /// `90s`, `30m`, `2h`, or seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time such as 90s, 30m or 2h");

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use mountmark_lab::CellKey;
+use mountmark_record::{Timestamp, new_id};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::common::WrongUse;
 
@@ -26,10 +27,6 @@ pub fn note_failure(folder: &Path, key: &str, reason: &str) -> Result<()> {
 pub fn has_failed(folder: &Path, key: &str) -> bool {
     folder.join(format!("{FAILED}{key}")).exists()
 }
-
-/// The words of a plan, as [`crate::plan_file`] reads them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Words(pub Vec<String>);
 
 /// What is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,24 +50,23 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Writes a new campaign on a shelf: `words` are the command line that workers follow, and that prints the table.
-    pub fn begin(shelf: &Path, name: &str, on: &str, words: &Words, keys: &[CellKey]) -> Result<Campaign> {
-        let folder = shelf.join(FOLDER).join(name);
+    /// Writes a new campaign on a shelf: `words` are the command line that workers follow, as [`crate::plan_file`] reads it, and
+    /// that prints the table; `expected` are the parts of the first cell's key.
+    pub fn begin(shelf: &Path, on: &str, words: &[String], keys: Vec<String>, expected: &Value) -> Result<Campaign> {
+        let name = new_id(Timestamp::now()).as_str().to_owned();
+        let folder = shelf.join(FOLDER).join(&name);
         let from = std::env::current_dir().context("cannot name this folder")?;
         let stored = Stored { on: on.into(), from, workers: Vec::new(), started: 0 };
-        let keys_text: String = keys.iter().map(|key| key.sha256.clone() + "\n").collect();
-        let plan = shlex::try_join(words.0.iter().map(String::as_str)).context("a word of the plan has a NUL")?;
-        let expected = keys.first().context("a plan has a cell")?.parts.to_string();
+        let plan = shlex::try_join(words.iter().map(String::as_str)).context("a word of the plan has a NUL")?;
         let write = || -> Result<()> {
             fs::create_dir_all(&folder)?;
-            fs::write(folder.join("keys"), keys_text)?;
+            fs::write(folder.join("keys"), keys.join("\n") + "\n")?;
             fs::write(folder.join("plan"), plan + "\n")?;
-            fs::write(folder.join("expected.json"), expected)?;
+            fs::write(folder.join("expected.json"), expected.to_string())?;
             Ok(())
         };
         write().with_context(|| format!("cannot write the campaign {}", folder.display()))?;
-        let keys = keys.iter().map(|key| key.sha256.clone()).collect();
-        let campaign = Campaign { name: name.into(), folder, keys, stored };
+        let campaign = Campaign { name, folder, keys, stored };
         campaign.store()?;
         Ok(campaign)
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-pub use campaign::{Campaign, Words, find, has_failed, list, note_failure};
+pub use campaign::{Campaign, find, has_failed, list, note_failure};
 pub use watch::{Ended, watch};
 
 use crate::common;

@@ -87,11 +87,9 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
 /// How many cells are there, and how many are neither there nor failed.
 fn missing(campaign: &Campaign, shelf: &Folder) -> Result<(usize, usize)> {
     shelf.look()?;
-    let there = shelf.keys();
-    let wanted: BTreeSet<&String> = campaign.keys.iter().collect();
     let failed = campaign.failed();
-    let left = wanted.iter().filter(|key| !there.contains(**key) && !failed.contains(**key)).count();
-    Ok((wanted.len() - left, left))
+    let left = campaign.keys.iter().filter(|key| !shelf.has(key) && !failed.contains(*key)).count();
+    Ok((campaign.keys.len() - left, left))
 }
 
 fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize, wanted: usize) -> Result<()> {
@@ -102,14 +100,10 @@ fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize
     let mut words = vec![text(&program), "work".into(), format!("@{}", text(&campaign.plan()))];
     words.extend(["--expect".into(), text(&campaign.expected()), "--jobs".into(), on.cpus.to_string()]);
     words.extend(on.memory.iter().flat_map(|memory| ["--memory".to_owned(), memory.clone()]));
-    let (folder, from, name) = (campaign.folder.clone(), campaign.from().to_owned(), campaign.name.clone());
-    let job = Job { words: &words, folder: &folder, from: &from, name: &name };
-    let names = engine.start(&job, &numbers, wanted)?;
-    say!(
-        "mountmark: campaign {name}: {} started; what they print is in {}",
-        counted(count, "worker"),
-        folder.display()
-    );
+    let Campaign { folder, name, .. } = &*campaign;
+    let names = engine.start(&Job { words: &words, folder, from: campaign.from(), name }, &numbers, wanted)?;
+    let (count_text, folder) = (counted(count, "worker"), folder.display());
+    say!("mountmark: campaign {name}: {count_text} started; what they print is in {folder}");
     campaign.note(names, count)
 }
 

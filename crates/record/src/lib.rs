@@ -33,5 +33,5 @@ pub use error::StoreError;
 pub use mountmark_model::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use profiles::Profiles;
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};
-pub use store::Store;
+pub use store::{Store, new_id};
 pub use timestamp::Timestamp;

@@ -250,8 +250,8 @@ fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Four random digits separate runs of one minute; they need not be unpredictable.
-pub(crate) fn new_id(started: Timestamp) -> RunId {
+/// A name for what starts now, such as a run. Four random digits separate those of one minute; they need not be unpredictable.
+pub fn new_id(started: Timestamp) -> RunId {
     let (year, month, day, hour, minute, _) = started.civil();
     // Every RandomState differs: its keys are random once per thread and then counted up.
     let chance = RandomState::new().hash_one(started.0) & 0xffff;

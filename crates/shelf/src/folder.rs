@@ -49,11 +49,22 @@ impl Folder {
     /// # Errors
     /// A folder with other things in it, or of another version.
     pub fn open(path: &Path, access: Access) -> Result<Folder> {
+        Folder::check(path, access)?;
+        let folder = Folder { path: path.to_owned(), access, names: Mutex::default() };
+        folder.look()?;
+        Ok(folder)
+    }
+
+    /// The same without looking at what is there.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn check(path: &Path, access: Access) -> Result<()> {
         let shown = path.display();
         let marker = path.join(MARKER);
         loop {
             match read(&marker, 64) {
-                Ok(text) if text.trim_ascii() == LAYOUT.as_bytes() => break,
+                Ok(text) if text.trim_ascii() == LAYOUT.as_bytes() => return Ok(()),
                 Ok(text) => bail!(
                     "the shelf {shown} has layout {:?}, and this version of Mountmark reads {LAYOUT}: take the version that \
                      made it, or another folder",
@@ -75,15 +86,12 @@ impl Folder {
                 Contents::Nothing => {
                     let make = || {
                         fs::create_dir_all(path)?;
-                        write(path, &marker, format!("{LAYOUT}\n").as_bytes())
+                        place(path, &marker, format!("{LAYOUT}\n").as_bytes(), true)
                     };
                     make().with_context(|| format!("cannot make the shelf {shown}"))?;
                 }
             }
         }
-        let folder = Folder { path: path.to_owned(), access, names: Mutex::default() };
-        folder.look()?;
-        Ok(folder)
     }
 
     /// Learns which entries are there now; returns their number.
@@ -111,7 +119,8 @@ impl Folder {
 
     /// Whether an entry with this key is known.
     pub fn has(&self, key: &str) -> bool {
-        !self.named(key).is_empty()
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.range(key.to_owned()..).next().is_some_and(|name| name.starts_with(key))
     }
 
     /// The same, with what others have put there meanwhile.
@@ -155,14 +164,7 @@ impl Folder {
 
     /// Writes an entry, unless the same one is there.
     pub fn put(&self, packed: &Packed) -> io::Result<()> {
-        let part = self.part(&packed.name);
-        let path = part.join(&packed.name);
-        if Entry::read(&path).is_err() {
-            fs::create_dir_all(&part)?;
-            write(&part, &path, &packed.bytes)?;
-        }
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(packed.name.clone());
-        Ok(())
+        self.keep(&packed.name, &packed.bytes, true).map(drop)
     }
 
     /// Copies the file of an entry, if it is sound, without waiting for the disk; false if the same one is there. A power cut
@@ -170,16 +172,21 @@ impl Folder {
     pub fn import(&self, from: &Path) -> Result<bool> {
         let name = from.file_name().and_then(|name| name.to_str()).context("its name is not that of a cell")?;
         let bytes = read(from, MOST)?;
-        let entry = Entry::unpack(name, &bytes)?;
+        Entry::unpack(name, &bytes)?;
+        Ok(self.keep(name, &bytes, false)?)
+    }
+
+    /// Writes an entry's file, and waits for the disk if it is to be `synced`; false if a sound one of this name is there.
+    fn keep(&self, name: &str, bytes: &[u8], synced: bool) -> io::Result<bool> {
         let part = self.part(name);
-        let to = part.join(name);
-        if self.has(&entry.key.sha256) && Entry::read(&to).is_ok() {
-            return Ok(false);
+        let path = part.join(name);
+        let is_new = Entry::read(&path).is_err();
+        if is_new {
+            fs::create_dir_all(&part)?;
+            place(&part, &path, bytes, synced)?;
         }
-        fs::create_dir_all(&part)?;
-        place(&part, &to, &bytes, false)?;
         self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
-        Ok(true)
+        Ok(is_new)
     }
 
     /// Waits until all that was written is on the disk.
@@ -283,12 +290,7 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file completely or not at all, even on a power failure.
-fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    place(folder, path, bytes, true)
-}
-
-/// Writes a file completely or not at all; waits for the disk if it is to be `synced`.
+/// Writes a file completely or not at all; even on a power failure if it is to be `synced`, which waits for the disk.
 fn place(folder: &Path, path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let readable = fs::Permissions::from_mode(0o644);

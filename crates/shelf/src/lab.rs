@@ -37,7 +37,8 @@ pub struct Shelved<'a> {
 
 #[derive(Default)]
 struct State {
-    keys: BTreeMap<u32, CellKey>,
+    /// Hashes of keys, by the cells' indices. The parts are kilobytes each, and a plan may have 100,000 cells.
+    keys: BTreeMap<u32, String>,
     /// Indices of prepared cells that are there.
     there: BTreeSet<u32>,
     /// Those of them from which was chosen already: a run may prepare further repeats later.
@@ -57,18 +58,19 @@ impl<'a> Shelved<'a> {
 
     /// Whether a cell is on the shelves now: on each shared one that can be written, if there is one.
     pub fn is_there(&self, cell: &Cell) -> Result<bool> {
-        Ok(self.key_of(cell)?.is_some_and(|key| self.shelf.has_now(&key.sha256) && !self.shelf.lacks(&key.sha256)))
+        Ok(self.key_of(cell)?.is_some_and(|key| self.shelf.has_now(&key) && !self.shelf.lacks(&key)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn key_of(&self, cell: &Cell) -> Result<Option<CellKey>> {
+    /// The hash of a cell's key.
+    pub fn key_of(&self, cell: &Cell) -> Result<Option<String>> {
         if let Some(key) = self.state().keys.get(&cell.index) {
             return Ok(Some(key.clone()));
         }
-        let key = self.lab.key(cell)?;
+        let key = self.lab.key(cell)?.map(|key| key.sha256);
         if let Some(key) = &key {
             self.state().keys.insert(cell.index, key.clone());
         }
@@ -122,7 +124,7 @@ impl OpenLab for Shelved<'_> {
     fn prepare(&self, cell: &Cell) -> Result<()> {
         self.lab.prepare(cell)?;
         let key = self.key_of(cell)?;
-        if key.is_some_and(|key| !self.how.fresh && self.shelf.has(&key.sha256)) {
+        if key.is_some_and(|key| !self.how.fresh && self.shelf.has(&key)) {
             self.state().there.insert(cell.index);
         }
         Ok(())
@@ -139,18 +141,18 @@ impl OpenLab for Shelved<'_> {
             ensure!(outcome.is_ok(), "its cell has failed");
             mountmark_run::fits(cell, events).map_err(|reason| anyhow!("it cannot be believed: {reason}"))
         };
-        let found = if self.how.fresh { None } else { self.shelf.get(&key.sha256, &fits)? };
+        let found = if self.how.fresh { None } else { self.shelf.get(&key, &fits)? };
         if let Some((_, entry)) = &found
             && !self.is_sampled(cell.index)
         {
             self.shelf.used(entry);
-            if self.shelf.lacks(&key.sha256) {
+            if self.shelf.lacks(&key) {
                 self.shelf.put(entry);
             }
             let Entry { figures, measured, .. } = entry.clone();
             figures.events.into_iter().for_each(on_event);
             let taken = Taken { host: measured.host, at: measured.at };
-            let environment = Environment { key: key.sha256, taken: Some(taken), ..measured.environment };
+            let environment = Environment { key, taken: Some(taken), ..measured.environment };
             self.state().taken.insert(cell.index, environment);
             return Ok(Ended::Outcome { outcome: figures.outcome, log: measured.log });
         }
@@ -169,6 +171,7 @@ impl OpenLab for Shelved<'_> {
         if let Ended::Outcome { outcome, log } = &ended
             && outcome.is_ok()
             && mountmark_run::fits(cell, &events).is_ok()
+            && let Some(key) = self.lab.key(cell)?
         {
             let environment = self.lab.environment(cell)?;
             let figures = Figures { outcome: outcome.clone(), events };
@@ -183,14 +186,14 @@ impl OpenLab for Shelved<'_> {
     }
 
     fn key(&self, cell: &Cell) -> Result<Option<CellKey>> {
-        self.key_of(cell)
+        self.lab.key(cell)
     }
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {
         if let Some(environment) = self.state().taken.get(&cell.index) {
             return Ok(environment.clone());
         }
-        let key = self.key_of(cell)?.map(|key| key.sha256).unwrap_or_default();
+        let key = self.key_of(cell)?.unwrap_or_default();
         Ok(Environment { key, ..self.lab.environment(cell)? })
     }
 

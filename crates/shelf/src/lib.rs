@@ -14,11 +14,11 @@ pub use folder::{Access, Folder, Listed};
 pub use lab::{How, Shelved};
 pub use verify::Difference;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, Result};
+use mountmark_lab::cache;
 
 /// The number of entries of a key.
 ///
@@ -37,16 +37,7 @@ pub fn sound(folder: &Folder, key: &str) -> Result<usize> {
 
 /// Whether an error means that there is no room, or no right to write.
 pub fn is_full(error: &anyhow::Error) -> bool {
-    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    matches!(
-        kind,
-        Some(
-            ErrorKind::StorageFull
-                | ErrorKind::QuotaExceeded
-                | ErrorKind::PermissionDenied
-                | ErrorKind::ReadOnlyFilesystem
-        )
-    )
+    cache::is_no_space(error) || cache::is_barred(error)
 }
 
 /// Shelves in the order in which they are asked.
@@ -117,7 +108,7 @@ impl Shelf {
         for folder in self.folders().filter(|folder| folder.access == Access::Write) {
             let is_own = self.own.as_ref().is_some_and(|own| std::ptr::eq(own, folder));
             if let Err(error) = folder.put(&packed)
-                && !(is_own && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
+                && !(is_own && cache::bars(&error))
             {
                 self.trouble(format!("a cell is not kept on {}: {error:#}", folder.path.display()));
             }

@@ -4,15 +4,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use mountmark_model::{Bytes, Plan};
-use mountmark_record::Timestamp;
 use mountmark_shelf::{Access, Folder};
 use serde_json::Value;
 
 use super::execute::need;
 use super::{Arguments, Prepared, Stop};
-use crate::cluster::{self, Campaign, Ended, On, Words};
+use crate::cluster::{self, Campaign, Ended, On};
 use crate::common::{self, WrongUse};
 use crate::plan_file;
+
+const NO_KEYS: &str = "cells of this lab have no keys";
 
 /// Refuses what cannot be measured elsewhere, before anything is fetched.
 pub fn check(arguments: &Arguments, on: &On) -> Result<()> {
@@ -39,12 +40,10 @@ pub fn check(arguments: &Arguments, on: &On) -> Result<()> {
 pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan, stop: &Stop) -> Result<Option<u8>> {
     let path = arguments.shelf.written().context("checked before")?;
     let shelf = Folder::open(&path, Access::Write)?;
-    let mut keys = Vec::new();
-    for cell in &plan.cells {
-        keys.push(prepared.lab.key(cell)?.context("cells of this lab have no keys")?);
-    }
-    let name = name();
-    let mut campaign = Campaign::begin(&path, &name, &on.text, &words(arguments)?, &keys)?;
+    let shelved = prepared.shelved.context(NO_KEYS)?;
+    let key = |cell| shelved.key_of(cell)?.context(NO_KEYS);
+    let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>>>()?;
+    let mut campaign = Campaign::begin(&path, &on.text, &words(arguments)?, keys, &first_parts(prepared, plan)?)?;
     match cluster::watch(&mut campaign, &shelf, on, arguments.detach, stop)? {
         Ended::Complete => {}
         Ended::Left => return Ok(Some(common::DONE)),
@@ -55,18 +54,14 @@ pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan,
     Ok(None)
 }
 
-/// A name such as `20261121-0345-1a2b`.
-fn name() -> String {
-    let now = Timestamp::now();
-    let (year, month, day, hour, minute, _) = now.civil();
-    format!(
-        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}-{:04x}",
-        (now.0 as u64 ^ u64::from(std::process::id())) & 0xffff
-    )
+/// The parts of the key of a plan's first cell.
+fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
+    let cell = plan.cells.first().context("a plan has a cell")?;
+    Ok(prepared.lab.key(cell)?.context(NO_KEYS)?.parts)
 }
 
 /// The words of this command line without `--on` and `--detach`, with the shelves if the environment named them.
-fn words(arguments: &Arguments) -> Result<Words> {
+fn words(arguments: &Arguments) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut given = plan_file::expand(std::env::args_os())?.into_iter().skip(1);
     while let Some(word) = given.next() {
@@ -81,7 +76,7 @@ fn words(arguments: &Arguments) -> Result<Words> {
     if !words.iter().any(|word| word.starts_with("--shelf")) {
         words.extend(arguments.shelf.words());
     }
-    Ok(Words(words))
+    Ok(words)
 }
 
 /// Refuses to work on cells that are not the campaign's: this machine has another emulator, kernel, package or program.
@@ -89,8 +84,7 @@ pub fn compare(prepared: &Prepared, plan: &Plan, path: &Path) -> Result<()> {
     let text = mountmark_input::text(path, 64 << 20)
         .with_context(|| format!("this machine does not see the campaign's folder: cannot read {}", path.display()))?;
     let expected: Value = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
-    let cell = plan.cells.first().context("a plan has a cell")?;
-    let own = prepared.lab.key(cell)?.context("cells of this lab have no keys")?.parts;
+    let own = first_parts(prepared, plan)?;
     let names = own.as_object().into_iter().flat_map(|parts| parts.keys());
     let other: Vec<&str> = names.filter(|name| own[*name] != expected[*name]).map(String::as_str).collect();
     if !other.is_empty() {

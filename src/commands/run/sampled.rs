@@ -73,8 +73,7 @@ const LEAST_PERCENT: f64 = 0.01;
 
 /// `2%` or `0.5 %`: at least [`LEAST_PERCENT`] and less than 100.
 fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
-    let fits = number.filter(|number| *number >= LEAST_PERCENT && *number < 100.0);
+    let fits = common::percent(text).filter(|number| *number >= LEAST_PERCENT && *number < 100.0);
     fits.map(|number| number / 100.0)
         .ok_or_else(|| format!("`{text}` is no percentage from {LEAST_PERCENT}% to below 100%, such as 2%"))
 }

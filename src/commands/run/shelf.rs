@@ -9,7 +9,7 @@ use mountmark_lab::OpenLab;
 use mountmark_model::Lab;
 use mountmark_shelf::{Access, Folder, How, Shelf, Shelved};
 
-use crate::common::WrongUse;
+use crate::common::{self, WrongUse};
 
 /// The folder of this user's own shelf, in the cache.
 const OWN: &str = "cells";
@@ -56,7 +56,7 @@ impl ShelfOptions {
             )));
         }
         for (path, access) in self.shelf.iter().map(|path| place(path)).filter(|_| !is_dry) {
-            if let Err(error) = Folder::open(&path, access) {
+            if let Err(error) = Folder::check(&path, access) {
                 // What the system refuses is no wrong use.
                 let is_refused = error.chain().any(|cause| cause.is::<std::io::Error>());
                 return Err(if is_refused { error } else { WrongUse(format!("--shelf: {error:#}")).into() });
@@ -104,8 +104,7 @@ pub fn place(text: &Path) -> (PathBuf, Access) {
 
 /// `2%`, from 0 to 100.
 fn share(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
-    let fits = number.filter(|number| (0.0..=100.0).contains(number));
+    let fits = common::percent(text).filter(|number| (0.0..=100.0).contains(number));
     fits.map(|number| number / 100.0).ok_or_else(|| format!("`{text}` is no percentage from 0% to 100%, such as 2%"))
 }
 

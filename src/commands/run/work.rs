@@ -16,6 +16,7 @@ use mountmark_model::{Bytes, Cell, Plan, counted};
 use mountmark_random::Stream;
 use mountmark_run::pool;
 use mountmark_run::schedule::{self, CellResult};
+use mountmark_shelf::Shelved;
 
 use super::{Arguments, Prepared, Stop, checked, elsewhere, jobs, with_plan};
 use crate::cluster;
@@ -59,7 +60,7 @@ pub struct Limits {
 /// What became of a cell.
 enum Met {
     There,
-    Measured(usize, Box<CellResult>),
+    Measured(Box<CellResult>),
 }
 
 /// Works on the plan of `mountmark run` with these arguments; returns the exit code.
@@ -113,25 +114,18 @@ fn walk(
                 thread::sleep(TICK);
             }
         });
-        let hand = |queue: &pool::Queue, say: &mpsc::Sender<Met>| {
+        let hand = |queue: &pool::Queue, say: &mpsc::Sender<(usize, Met)>| {
             while let Some(at) = queue.take().filter(|_| !end.load(Ordering::SeqCst)) {
-                let key = prepared.lab.key(cells[at])?.map(|key| key.sha256).unwrap_or_default();
-                let has_failed = campaign.is_some_and(|folder| cluster::has_failed(folder, &key));
-                if has_failed || shelved.is_there(cells[at])? {
-                    let _ = say.send(Met::There);
-                } else if let Some(result) = schedule::run_cell(prepared.lab, cells[at], &end, &mut |_| {})? {
-                    if let (Some(reason), Some(folder)) = (result.outcome.reason(), campaign) {
-                        cluster::note_failure(folder, &key, reason)?;
-                    }
-                    let _ = say.send(Met::Measured(at, Box::new(result)));
+                if let Some(met) = meet(shelved, cells[at], campaign, &end)? {
+                    let _ = say.send((at, met));
                 }
             }
             Ok(())
         };
-        let result = pool::work(cells.len(), jobs, hand, |met| {
+        let result = pool::work(cells.len(), jobs, hand, |(at, met)| {
             match met {
                 Met::There => there += 1,
-                Met::Measured(at, result) => {
+                Met::Measured(result) => {
                     let how = result.outcome.reason().map_or("done".to_owned(), |reason| format!("failed: {reason}"));
                     failed += usize::from(result.outcome.is_failed());
                     measured += 1;
@@ -158,6 +152,19 @@ fn walk(
     );
     ensure!(!stop.is_set(), "interrupted");
     Ok(if failed > 0 { common::FAILED } else { common::DONE })
+}
+
+/// Measures a cell, unless it is there or has failed; `None` if it was interrupted.
+fn meet(shelved: &Shelved, cell: &Cell, campaign: Option<&Path>, end: &AtomicBool) -> Result<Option<Met>> {
+    let key = shelved.key_of(cell)?.unwrap_or_default();
+    if campaign.is_some_and(|folder| cluster::has_failed(folder, &key)) || shelved.is_there(cell)? {
+        return Ok(Some(Met::There));
+    }
+    let Some(result) = schedule::run_cell(shelved, cell, end, &mut |_| {})? else { return Ok(None) };
+    if let (Some(reason), Some(folder)) = (result.outcome.reason(), campaign) {
+        cluster::note_failure(folder, &key, reason)?;
+    }
+    Ok(Some(Met::Measured(Box::new(result))))
 }
 
 /// The order in which a worker looks at cells: all have one circle, drawn from the plan's seed, and each begins elsewhere.

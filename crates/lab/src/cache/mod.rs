@@ -185,18 +185,18 @@ pub fn is_full(folder: &Path) -> bool {
 }
 
 /// Whether the cause of an error is lack of space.
-pub(crate) fn is_no_space(error: &anyhow::Error) -> bool {
+pub fn is_no_space(error: &anyhow::Error) -> bool {
     let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
     kinds.into_iter().any(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
 
 /// Whether an error means that this user may not write there.
-fn bars(error: &io::Error) -> bool {
+pub fn bars(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
 /// As [`bars`], for the cause of an error.
-pub(crate) fn is_barred(error: &anyhow::Error) -> bool {
+pub fn is_barred(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(bars)
 }
 

@@ -13,6 +13,7 @@ mod plan_file;
 mod progress;
 mod stdout;
 mod terminal;
+mod work_options;
 
 use std::process::ExitCode;
 

@@ -10,15 +10,27 @@ use mountmark_model::is_hidden;
 
 use crate::common::WrongUse;
 
+/// What follows it is a command to be measured.
+const COMMAND: &str = "--";
+
 /// The arguments, with each `@FILE` replaced by its words.
 pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, WrongUse> {
     let mut expanded = Vec::new();
+    // A file's command: options that follow the file are not its words.
+    let mut command = Vec::new();
     for argument in arguments {
-        match argument.to_str().and_then(|text| text.strip_prefix('@')) {
-            Some(path) => expanded.extend(words(path)?.into_iter().map(OsString::from)),
+        match argument.to_str().and_then(|text| text.strip_prefix('@')).filter(|_| !expanded.contains(&COMMAND.into()))
+        {
+            Some(path) => {
+                let mut words = words(path)?;
+                let at = words.iter().position(|word| word == COMMAND).unwrap_or(words.len());
+                command.extend(words.split_off(at).into_iter().map(OsString::from));
+                expanded.extend(words.into_iter().map(OsString::from));
+            }
             None => expanded.push(argument),
         }
     }
+    expanded.extend(command);
     Ok(expanded)
 }
 
@@ -68,6 +80,14 @@ mod tests {
         let wanted =
             ["mountmark", "run", "--suite", "mail.toml", "--fs", "ext4:mkfs=-O ^metadata_csum\\,x,xfs", "--jobs", "1"];
         assert_eq!(words, wanted);
+    }
+
+    #[test]
+    fn options_after_a_file_stand_before_its_command() {
+        let words = expanded("run --fs ext4 -- sort -R words\n", &["--jobs", "1"]).unwrap();
+        assert_eq!(words, ["mountmark", "run", "--fs", "ext4", "--jobs", "1", "--", "sort", "-R", "words"]);
+        let given = ["mountmark", "run", "--", "cat", "@/nowhere/file"].map(OsString::from);
+        assert_eq!(expand(given.clone()).unwrap(), given);
     }
 
     #[test]

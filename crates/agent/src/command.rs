@@ -12,7 +12,7 @@ use mountmark_model::OutputKind;
 
 use super::printed::{Printed, ends_of};
 use super::probes::now;
-use super::sandbox::{End, Sandbox, Setting};
+use super::sandbox::{Confined, End, Sandbox, Setting};
 use super::{cause, figures, scratch};
 
 /// Why a command could not write to /proc or /sys.
@@ -218,22 +218,23 @@ pub struct Ready {
 pub fn prepare_apart(command: &Command, kept: Kept, test: &Path, device: &Path) -> Result<Ready> {
     let nothing = nothing()?;
     let standard = [nothing.as_fd(), nothing.as_fd(), kept.stderr.as_fd()];
-    let setting = Setting { standard, hand_down: None, own_mounts: Some(test), hidden: Some(device) };
+    let setting =
+        Setting { standard, hand_down: None, confined: Some(Confined { test, tree: None }), hidden: Some(device) };
     Ok(Ready { warden: Sandbox::start(command, &setting)?, kept })
 }
 
-/// Prepares everything for `command`, so that only its own time remains. `input`: nothing if absent; `own_mounts` and
+/// Prepares everything for `command`, so that only its own time remains. `input`: nothing if absent; `confined` and
 /// `hand_down` as in [`Setting`].
 pub fn start(
     command: &Command,
     kept: Kept,
     input: Option<BorrowedFd>,
-    own_mounts: Option<&Path>,
+    confined: Option<Confined>,
     hand_down: Option<BorrowedFd>,
 ) -> Result<Ready> {
     let nothing = nothing()?;
     let standard = [input.unwrap_or(nothing.as_fd()), kept.stdout.end(), kept.stderr.as_fd()];
-    let warden = Sandbox::start(command, &Setting { standard, hand_down, own_mounts, hidden: None })?;
+    let warden = Sandbox::start(command, &Setting { standard, hand_down, confined, hidden: None })?;
     Ok(Ready { warden, kept })
 }
 

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_job::Device;
 
 use super::command::{self, Finished, Keep, Kept};
+use super::sandbox::Confined;
 use super::settle::{self, Settled};
 use super::{STEP_LIMIT, cold};
 use crate::settings::{Mounts, Settings};
@@ -21,7 +22,7 @@ pub(super) trait Ground {
         command: &Command,
         kept: Kept,
         input: Option<BorrowedFd>,
-        own_mounts: Option<&Path>,
+        confined: Option<Confined>,
         hand_down: Option<BorrowedFd>,
     ) -> Result<Box<dyn Process>>;
 
@@ -62,10 +63,10 @@ impl Ground for This {
         command: &Command,
         kept: Kept,
         input: Option<BorrowedFd>,
-        own_mounts: Option<&Path>,
+        confined: Option<Confined>,
         hand_down: Option<BorrowedFd>,
     ) -> Result<Box<dyn Process>> {
-        Ok(Box::new(command::start(command, kept, input, own_mounts, hand_down)?))
+        Ok(Box::new(command::start(command, kept, input, confined, hand_down)?))
     }
 
     fn sync(&self) {

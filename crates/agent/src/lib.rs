@@ -28,6 +28,7 @@ mod steps;
 mod task;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod unchanged;
 pub mod workload;
 
@@ -45,6 +46,7 @@ use conditions::Taken;
 pub use figures::MOST_OUTPUT;
 use ground::{Ground, This};
 use scratch::Scratch;
+use tree::Tree;
 
 /// Limit of mkfs, mount, umount and fsck, in seconds of the lab's clock.
 const STEP_LIMIT: f64 = 7200.0;
@@ -93,6 +95,7 @@ impl<'a> Agent<'a> {
             generation: 1,
             taken: None,
             settings: None,
+            tree: None,
             spoilt: false,
             emit,
         }
@@ -134,6 +137,8 @@ struct Agent<'a> {
     taken: Option<Taken>,
     /// As they were before the tasks.
     settings: Option<Settings>,
+    /// In which tree commands of the suite find programs, if not in the machine's.
+    tree: Option<Tree>,
     /// Whether a command left another setting, which has ended the cell.
     spoilt: bool,
     emit: &'a mut dyn FnMut(Event),
@@ -154,6 +159,7 @@ impl Agent<'_> {
         // What somebody else has mounted is taken as it is.
         self.mounted = self.cell.is_mounted;
         if self.take_all(&protocol.begin)? {
+            self.lay_tree()?;
             // What the file system's own programs set is its own.
             self.remember_settings();
             for steps in protocol.tasks.iter().filter(|steps| steps.task.part_of.is_none()) {

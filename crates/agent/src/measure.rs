@@ -22,6 +22,8 @@ pub(super) struct Measurable {
     pub(super) keep: Keep,
     /// Whether it belongs to a suite and so has its own mounts. The protocol's steps change the agent's.
     pub(super) of_suite: bool,
+    /// Whether it finds programs in the suite's tree, if there is one.
+    pub(super) in_tree: bool,
     /// Whether the file system is not mounted when it has returned: the device is flushed then.
     pub(super) unmounted: bool,
     /// Whether it is the engine, which exchanges its job and results in the agent's folder.
@@ -31,7 +33,7 @@ pub(super) struct Measurable {
 impl Measurable {
     /// A step of the protocol.
     pub(super) fn step(command: Command, unmounted: bool) -> Measurable {
-        Measurable { command, keep: Keep::Ends, of_suite: false, unmounted, gets_scratch: false }
+        Measurable { command, keep: Keep::Ends, of_suite: false, in_tree: false, unmounted, gets_scratch: false }
     }
 }
 
@@ -66,9 +68,9 @@ impl Agent<'_> {
     /// Runs a command and takes all its figures: until it returned, until durable, until settled.
     pub(super) fn measure(&mut self, id: &str, job: &Measurable, limit: f64) -> Result<Measured> {
         let kept = Kept::new(self.scratch.path(), job.keep)?;
-        let test = job.of_suite.then_some(&*self.devices.test_folder);
+        let confined = job.of_suite.then(|| self.confined(job.in_tree));
         let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
-        let mut ready = self.ground.start(&job.command, kept, None, test, hand_down)?;
+        let mut ready = self.ground.start(&job.command, kept, None, confined, hand_down)?;
         mark::task_begins(id);
         let begin = now();
         self.devices.trace.begin(begin);

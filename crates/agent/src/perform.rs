@@ -45,6 +45,9 @@ impl Agent<'_> {
                 let devices = self.devices;
                 self.forget(devices.source.as_ref().context("the lab has no second disk")?);
             }
+            Act::Bring(command) => {
+                self.call(Disk::Test, std::slice::from_ref(command)).context("cannot copy the files")?
+            }
             Act::DropCaches => {
                 self.note("cold tasks have caches dropped before: the file system stays mounted".into());
                 self.ground.drop_caches()?;

@@ -80,7 +80,7 @@ impl Agent<'_> {
         self.stage(Stage::Prepare);
         let kept = Kept::new(self.scratch.path(), job.keep)?;
         let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
-        let mut ready = self.ground.start(&job.command, kept, None, Some(&*self.devices.test_folder), hand_down)?;
+        let mut ready = self.ground.start(&job.command, kept, None, Some(self.confined(job.in_tree)), hand_down)?;
         let power = self.devices.power.as_ref().filter(|_| cut);
         power.map_or(Ok(()), |power| power.watch())?;
         let finished = ready.go().and_then(|()| ready.wait(task.limit_seconds));
@@ -153,7 +153,7 @@ impl Agent<'_> {
     fn lost(&self, script: &str) -> Result<Result<u64, Failure>> {
         let kept = Kept::new(self.scratch.path(), Keep::All)?;
         let process = self.shell(script, &self.devices.test_folder);
-        let mut ready = self.ground.start(&process, kept, None, Some(&*self.devices.test_folder), None)?;
+        let mut ready = self.ground.start(&process, kept, None, Some(self.confined(true)), None)?;
         ready.go()?;
         let finished = ready.wait(STEP_LIMIT)?;
         ready.end()?;

@@ -9,6 +9,7 @@ use mountmark_job::PATH;
 
 use super::command::{Finished, Keep, Kept};
 use super::ground::CallFailed;
+use super::sandbox::Confined;
 use super::{Agent, STEP_LIMIT, workload};
 
 impl Agent<'_> {
@@ -16,8 +17,9 @@ impl Agent<'_> {
     pub(super) fn untimed(&mut self, what: &str, script: &str, folder: &Path) -> Result<()> {
         let process = self.shell(script, folder);
         let guarded = if self.mounted { &*self.devices.test_folder } else { folder };
+        let confined = Confined { test: guarded, ..self.confined(true) };
         let kept = Kept::new(self.scratch.path(), Keep::Ends)?;
-        let mut ready = self.ground.start(&process, kept, None, Some(guarded), None)?;
+        let mut ready = self.ground.start(&process, kept, None, Some(confined), None)?;
         ready.go()?;
         let finished = ready.wait(STEP_LIMIT)?;
         ready.end()?;
@@ -37,10 +39,21 @@ impl Agent<'_> {
 
     pub(super) fn shell(&self, script: &str, folder: &Path) -> Command {
         workload::forget(self.scratch.path());
-        let mut process = Command::new("sh");
+        // In a tree of its own the machine's search path leads nowhere.
+        let mut process = Command::new(if self.tree.is_some() { "/bin/sh" } else { "sh" });
+        let folder = match &self.tree {
+            Some(tree) if *folder == *self.devices.test_folder => &tree.folder,
+            _ => folder,
+        };
         process.arg("-c").arg(script).current_dir(folder);
         self.set_environment(&mut process);
+        process.envs(self.cell.root.iter().flat_map(|root| &root.environment));
         process
+    }
+
+    /// The mounts of a command of the suite; `in_tree`: it finds programs in the suite's tree, if there is one.
+    pub(super) fn confined(&self, in_tree: bool) -> Confined<'_> {
+        Confined { test: &self.devices.test_folder, tree: self.tree.as_ref().filter(|_| in_tree) }
     }
 
     /// As [`Agent::set_environment`], of a command of the protocol. On a real machine it runs in the agent's own folder, which is

@@ -132,6 +132,7 @@ impl Agent<'_> {
                 command: process,
                 keep: Keep::All,
                 of_suite: true,
+                in_tree: false,
                 unmounted: false,
                 gets_scratch: false,
             });
@@ -144,6 +145,7 @@ impl Agent<'_> {
                 command: process,
                 keep: Keep::Ends,
                 of_suite: true,
+                in_tree: false,
                 unmounted: false,
                 gets_scratch: true,
             });
@@ -153,6 +155,7 @@ impl Agent<'_> {
             command: self.shell(&task.run, folder),
             keep,
             of_suite: true,
+            in_tree: true,
             unmounted: false,
             gets_scratch: false,
         })

@@ -15,6 +15,7 @@ use mountmark_plan::{Catalogue, Options};
 use super::command::{Finished, Kept};
 use super::ground::{Ground, Process};
 use super::probes::{Counters, DeviceCounters};
+use super::sandbox::Confined;
 use super::scratch::Scratch;
 use super::settle::Settled;
 use super::{Agent, places};
@@ -31,7 +32,7 @@ impl Ground for Book {
         command: &Command,
         _: Kept,
         _: Option<BorrowedFd>,
-        _: Option<&Path>,
+        _: Option<Confined>,
         _: Option<BorrowedFd>,
     ) -> Result<Box<dyn Process>> {
         let mut words = vec![command.get_program().to_string_lossy().into_owned()];

@@ -1,7 +1,7 @@
 //! The user's own files: an archive, unpacked while it is read, or a folder to be packed.
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,7 @@ const FOREIGN: &[(&[u8], &str)] = &[
 /// A user's archive with a known format.
 pub(crate) struct Archive {
     path: PathBuf,
+    file: File,
     packing: Packing,
     metadata: Metadata,
 }
@@ -44,7 +45,15 @@ pub(crate) struct Archive {
 impl Archive {
     /// Detects the format by the first bytes.
     pub(crate) fn open(path: &Path) -> Result<Archive> {
-        let file = mountmark_input::open(path)?;
+        Archive::read(mountmark_input::open(path)?, path)
+    }
+
+    /// A file without a name, from its beginning.
+    pub(crate) fn of_file(file: File) -> Result<Archive> {
+        Archive::read(file, Path::new(""))
+    }
+
+    fn read(file: File, path: &Path) -> Result<Archive> {
         let metadata = file.metadata()?;
         let mut start = Vec::new();
         (&file).take(16).read_to_end(&mut start)?;
@@ -62,7 +71,7 @@ impl Archive {
         } else {
             Packing::Plain
         };
-        Ok(Archive { path: path.to_owned(), packing, metadata })
+        Ok(Archive { path: path.to_owned(), file, packing, metadata })
     }
 
     /// Bytes of the plain tar, if known before unpacking.
@@ -79,7 +88,8 @@ impl Archive {
 
     /// A reader of the plain tar.
     pub(crate) fn unpacked(&self) -> Result<Box<dyn Read + Send>> {
-        let file = mountmark_input::open(&self.path)?;
+        let mut file = self.file.try_clone()?;
+        file.rewind()?;
         Ok(match self.packing {
             Packing::Plain => Box::new(file),
             // Files packed in parallel, or concatenated, have several members.
@@ -229,7 +239,7 @@ pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64>
 
 /// Adds a name and the properties that identify its file's version. These include the change time: a program can reset
 /// a file's modification time, but not that.
-fn add(hash: &mut Sha256, path: &[u8], metadata: &Metadata) {
+pub(crate) fn add(hash: &mut Sha256, path: &[u8], metadata: &Metadata) {
     hash.update((path.len() as u64).to_le_bytes());
     hash.update(path);
     for value in [metadata.dev(), metadata.ino(), metadata.len(), u64::from(metadata.mode())] {

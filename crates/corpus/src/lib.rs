@@ -13,6 +13,7 @@
 //! | `sizes`, `tree`, `names`, `contents` | the generated corpora, step by step |
 //! | `ustar` | tar headers |
 //! | `input` | the user's archives and folders |
+//! | `bring` | the user's own programs and trees, with what they need |
 //! | `making` | the two threads that generate a tar and count it |
 //! | `survey`, `entries`, `places` | counting the contents of a tar |
 //! | `cache` | finished tars and their reuse |
@@ -20,6 +21,7 @@
 //! This crate does not know where the cache folder or the catalogue is, what a guest is, how a tar gets into one, or
 //! what a suite does with it.
 
+pub mod bring;
 mod cache;
 mod contents;
 mod entries;
@@ -144,6 +146,7 @@ fn find(
             let made = make(&place, Some(total), label, watch, |out| generate(&plan, seed, out).map_err(Into::into));
             made.with_context(|| format!("cannot make the corpus \"{}\"", corpus.name))
         }
+        CorpusSource::Bring(bring) => bring::realise(bring, cache, keep, watch),
         CorpusSource::Path(path) => {
             let failed = || format!("cannot use {} as a corpus", path.display());
             own(path, cache, keep, watch).with_context(failed)

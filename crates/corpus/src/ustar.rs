@@ -11,9 +11,17 @@ pub(crate) const END: [u8; 2 * BLOCK as usize] = [0; 2 * BLOCK as usize];
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'a> {
-    File { size: u64 },
+    File {
+        size: u64,
+    },
     Directory,
-    Link { target: &'a [u8] },
+    Link {
+        target: &'a [u8],
+    },
+    /// Another name of a file that came before.
+    HardLink {
+        target: &'a [u8],
+    },
 }
 
 /// Number of padding bytes after a file of `size` bytes.
@@ -32,6 +40,7 @@ pub(crate) fn header(path: &[u8], kind: Kind, mode: u32, mtime: i64) -> Vec<u8> 
             (b'5', 0, b"")
         }
         Kind::Link { target } => (b'2', 0, target),
+        Kind::HardLink { target } => (b'1', 0, target),
     };
     let mut records = Vec::new();
     let (prefix, name) = split(&path).unwrap_or_else(|| {

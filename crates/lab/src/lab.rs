@@ -131,6 +131,12 @@ pub trait OpenLab: Sync {
     /// Makes everything that a cell needs before it can start, so that the wait is not part of the run.
     fn prepare(&self, cell: &Cell) -> Result<()>;
 
+    /// Names of the programs that a cell's commands find; `None` if that is not known. It can be asked once the cell is
+    /// prepared.
+    fn programs(&self, _cell: &Cell) -> Result<Option<Vec<String>>> {
+        Ok(None)
+    }
+
     /// Brings real disks into steady state, if the user wants that: once, before the first cell. `tell` gets lines about
     /// how far it is.
     ///

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::Way;
 use crate::{
     Bytes, Conditions, Configuration, Disk, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale, Source,
-    Target, Task, Vary,
+    Target, Task, TaskRoot, Vary,
 };
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
@@ -177,6 +177,12 @@ pub struct Cell {
     pub tools: Vec<String>,
     /// Further packages with those programs.
     pub packages: Vec<String>,
+    /// Further packages, of which all is there with what they depend on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub whole_packages: Vec<String>,
+    /// In which tree tasks find programs; `None`: the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<TaskRoot>,
     /// Further kernel modules, for tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,

@@ -152,4 +152,19 @@ pub enum CorpusSource {
     /// The user's own tar (plain, gzip, xz or zstd, detected by its first bytes) or folder. Used whole: neither the
     /// scale nor the seed changes it.
     Path(PathBuf),
+    /// The user's own programs and files, and what those need, at their places in the tree of tasks.
+    Bring(Bring),
+}
+
+/// What a user brings into the tree of tasks ([`crate::Root`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bring {
+    /// An archive, a folder or a container's image that becomes the tree.
+    pub root: Option<PathBuf>,
+    /// Whether that is laid over a guest's own programs, whose folders are one.
+    pub over: bool,
+    /// Files and folders for where tasks run.
+    pub with: Vec<PathBuf>,
+    /// Where tasks run.
+    pub folder: String,
 }

@@ -29,6 +29,7 @@ pub mod promises;
 mod quantity;
 mod recovery;
 mod results;
+mod root;
 mod sampling;
 mod study;
 mod suite;
@@ -42,7 +43,9 @@ pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
 pub use claim::{Among, Answered, Claim, Clause, Limits, Needs, Over, POINTS, Test};
 pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
-pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};
+pub use corpus::{
+    Bring, Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus,
+};
 pub use device::DeviceRecord;
 pub use environment::{Environment, Sitting, Taken};
 pub use event::{Event, Stage, Subject};
@@ -64,6 +67,7 @@ pub use quantity::{
 };
 pub use recovery::{Down, Recovery, Restart, Up};
 pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
+pub use root::{Root, TaskRoot};
 pub use sampling::{Sampling, SamplingEnd, WhyEnded};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Column, Parameter, Peak, RateOf, Source, Suite, Task};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Restart, Workload};
+use crate::{Bytes, Restart, Root, Workload};
 
 /// One file of `catalog/suites/`, or a user's own.
 ///
@@ -35,6 +35,17 @@ pub struct Suite {
     /// The programs from those packages.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Debian packages of which every file is there, and of what they depend on: as after `apt install`, without what
+    /// their installation runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub whole_packages: Vec<String>,
+    /// Files and folders of the user's, by paths from the suite's file: they lie where tasks run. A program has its
+    /// libraries with it. A large one stays on the second disk, in `/with` for tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<String>,
+    /// A tree of files in which tasks find programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<Root>,
     /// Kernel modules that tasks need beyond those of the file system and the disks, such as `overlay`.
     #[serde(default)]
     pub modules: Vec<String>,

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::error::fault;
 use crate::parse;
 use crate::written::{Written, text_of};
-use crate::{Kind, PlanError, Result, check, fio, study, tasks};
+use crate::{Kind, PlanError, Result, brought, check, fio, study, tasks};
 
 /// The origin of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,11 +170,11 @@ impl Catalogue {
             return fio::suite(path, &text_of(path, mountmark_input::MOST_TEXT)?);
         }
         if text.contains('/') || text.ends_with(".toml") {
-            return tasks::with_job_files(read(&Written::file(Kind::Suite, path)?)?, path);
+            return of_file(read(&Written::file(Kind::Suite, path)?)?, path);
         }
         let suite = self.get::<Suite>(text)?.clone();
         match self.origin::<Suite>(text) {
-            Some(Origin::File(path)) => tasks::with_job_files(suite, path),
+            Some(Origin::File(path)) if path.is_absolute() => of_file(suite, path),
             _ => Ok(suite),
         }
     }
@@ -238,6 +238,11 @@ impl Catalogue {
         }
         Ok(())
     }
+}
+
+/// The suite of a file, with the job files and all else that lie beside it.
+fn of_file(suite: Suite, path: &Path) -> Result<Suite> {
+    brought::beside(tasks::with_job_files(suite, path)?, path)
 }
 
 /// Figures of studies are in CSV files beside them.

@@ -7,8 +7,10 @@
 //! definitions alone is rejected here, before anything runs.
 
 mod bounds;
+mod brought;
 mod catalogue;
 mod check;
+mod command;
 mod computer;
 mod conditions;
 mod configuration;
@@ -33,7 +35,9 @@ mod title;
 mod vary;
 mod written;
 
+pub use brought::of as brought;
 pub use catalogue::{Catalogue, Entry, Origin};
+pub use command::{CommandLine, put_command, written_suite};
 pub use configuration::{configurations, configurations_for, control};
 pub use error::PlanError;
 pub use kind::Kind;

@@ -15,7 +15,8 @@ use crate::options::parameters;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{
-    Catalogue, CorpusRequest, Options, PlanError, Realise, Result, configurations_for, needs, restart, size, tasks,
+    Catalogue, CorpusRequest, Options, PlanError, Realise, Result, brought, configurations_for, needs, restart, size,
+    tasks,
 };
 
 /// What a point of `--vary` changes that no option does.
@@ -193,6 +194,8 @@ impl Cells<'_> {
                     tasks: restart::possible(in_order(suite, options, repeat), configuration),
                     tools: union(&tools, &configuration.filesystem.tools),
                     packages: union(&packages, &configuration.filesystem.packages),
+                    whole_packages: suite.whole_packages.clone(),
+                    root: brought::task_root(suite),
                     modules: suite.modules.clone(),
                 });
             }
@@ -239,6 +242,14 @@ impl Rows {
 
 pub(crate) fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> Result<Option<CorpusSource>> {
     let name = &suite.name;
+    if let Some(bring) = brought::of(suite) {
+        return match given {
+            None => Ok(Some(CorpusSource::Bring(bring))),
+            Some(given) => Err(PlanError::Options(format!(
+                "--corpus {given}: the suite {name} brings files of its own; leave --corpus away"
+            ))),
+        };
+    }
     match (suite.source, given, &suite.corpus) {
         (Source::None, None, _) => Ok(None),
         (Source::None, Some(given), _) => Err(PlanError::Options(format!(
@@ -274,7 +285,7 @@ fn realise_all(
 ) -> Result<Vec<(PathBuf, RealisedCorpus)>> {
     let seeds: Vec<Option<u64>> = match source {
         None => Vec::new(),
-        Some(CorpusSource::Path(_)) => vec![None],
+        Some(CorpusSource::Path(_) | CorpusSource::Bring(_)) => vec![None],
         Some(CorpusSource::Catalogue(_)) => {
             (0..options.repeats).map(|repeat| Some(repeat_seed(options.seed, repeat))).collect()
         }

@@ -3,7 +3,7 @@
 use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Sampling, Source, Suite, Vary, words};
 
 use crate::bounds::{MOST_REPEATS, is_word};
-use crate::{PlanError, Result, check};
+use crate::{PlanError, Result, brought, check};
 
 /// Maximum number of bytes of a disk, a corpus or a machine's memory: the limit of a guest's addresses.
 const MOST_BYTES: u64 = 1 << 40;
@@ -61,6 +61,7 @@ fn vary_faults(vary: &Vary) -> Vec<String> {
 fn cell_faults(cell: &Cell) -> Vec<String> {
     let mut faults = check::filesystem(&cell.configuration.filesystem);
     faults.extend(check::suite(&suite_of(cell)));
+    faults.extend(cell.root.iter().flat_map(brought::tree_faults));
     faults.extend(check::disk(&cell.disk));
     if let Some(conditions) = &cell.conditions {
         faults.extend(conditions_faults(conditions, cell.ram));
@@ -99,6 +100,7 @@ fn suite_of(cell: &Cell) -> Suite {
         parameters: cell.parameters.iter().map(|(name, value)| (name.clone(), parameter(*value))).collect(),
         packages: cell.packages.clone(),
         tools: cell.tools.clone(),
+        whole_packages: cell.whole_packages.clone(),
         modules: cell.modules.clone(),
         source_prepare: cell.source_prepare.clone(),
         on_loop: cell.on_loop,

@@ -130,6 +130,10 @@ impl OpenLab for Shelved<'_> {
         Ok(())
     }
 
+    fn programs(&self, cell: &Cell) -> Result<Option<Vec<String>>> {
+        self.lab.programs(cell)
+    }
+
     fn precondition(&self, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<()> {
         self.lab.precondition(stop, tell)
     }

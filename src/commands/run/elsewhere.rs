@@ -1,5 +1,6 @@
 //! A run whose cells other machines measure: a campaign fills the shelf, and the run takes all from there.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -62,19 +63,25 @@ fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
 
 /// The words of this command line without `--on` and `--detach`, with the shelves if the environment named them.
 fn words(arguments: &Arguments) -> Result<Vec<String>> {
-    let mut words = Vec::new();
+    let (mut words, mut command) = (Vec::new(), Vec::new());
     let mut given = plan_file::expand(std::env::args_os())?.into_iter().skip(1);
     while let Some(word) = given.next() {
         let word = word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?;
         match word.as_str() {
-            "--on" => drop(given.next()),
+            "--on" | "--save" => drop(given.next()),
             "--detach" => {}
             _ if word.starts_with("--on=") => {}
+            "--" => {
+                command = std::iter::once(OsString::from(word)).chain(given.by_ref()).collect();
+            }
             _ => words.push(word),
         }
     }
     if !words.iter().any(|word| word.starts_with("--shelf")) {
         words.extend(arguments.shelf.words());
+    }
+    for word in command {
+        words.push(word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?);
     }
     Ok(words)
 }

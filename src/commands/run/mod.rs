@@ -16,7 +16,7 @@ mod vary;
 pub mod work;
 mod works;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_model::conditions::Way;
@@ -24,7 +24,8 @@ use mountmark_model::{Bytes, Plan};
 use mountmark_record::RunRecord;
 
 use crate::cluster::On;
-use crate::common::{FormatOptions, StoreOptions, disk_size};
+use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
+use crate::work_options::WorkOptions;
 pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, labs};
@@ -49,7 +50,7 @@ const DEFAULT_SCALE: &str = "0.02";
 /// Run a suite on file systems and compare them
 #[derive(Args, Clone)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -57,16 +58,14 @@ pub struct Arguments {
     /// comma inside; FS:OPTIONS#LABEL is called FS#LABEL in tables and sentences, which distinguishes two equal ones [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
     #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
-    /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini) [default:
-    /// piszcz-2006]
-    #[arg(long, value_name = "SUITE")]
-    suite: Option<String>,
+    #[command(flatten)]
+    work: WorkOptions,
     /// Repeat a published study, NAME or NAME#RUN of `mountmark list studies`: its suites one after the other, on its
     /// machine, disk and file systems, with its repeats and sizes. A report beside its figures and claims follows.
     /// --suite takes one of its suites; what other options say stands in the place of the study's
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size [default: 0.02]
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size, and a command's [default: 0.02]
     #[arg(long, value_name = "SCALE", allow_hyphen_values = true)]
     scale: Option<String>,
     /// Repeats of each configuration; with --precision or --budget the minimum [default: 3, with
@@ -138,6 +137,9 @@ pub fn ways() -> impl TypedValueParser<Value = Way> {
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
     if let Some(study) = &arguments.study {
+        if arguments.work.is_command() {
+            bail!(WrongUse(format!("--study {study} has suites of its own; leave it or the command away")));
+        }
         return repeat::run(&arguments, study);
     }
     let code = measured(&arguments, &|session, plan| session.begin(plan).map(Ok))?;

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
+use mountmark_lab::image::packages::Packages;
 use mountmark_model::{Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
 use mountmark_plan::{Catalogue, Options, control};
 use mountmark_shelf::Shelved;
@@ -29,7 +30,9 @@ pub(super) struct Checked {
 
 /// Checks all user input before anything is fetched or generated.
 pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
-    let scale = arguments.scale.as_deref().unwrap_or(DEFAULT_SCALE);
+    // A command has the size that it has.
+    let usual = if arguments.work.is_command() { "1" } else { DEFAULT_SCALE };
+    let scale = arguments.scale.as_deref().unwrap_or(usual);
     let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     check_jobs(arguments.jobs)?;
     arguments.lab.check()?;
@@ -43,7 +46,7 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let told = arguments.lab.options(&machine);
     let mut options = Options {
         fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },
-        suite: arguments.suite.clone().unwrap_or_else(|| DEFAULT_SUITE.into()),
+        suite: arguments.work.fit(&mut catalogue)?.unwrap_or_else(|| DEFAULT_SUITE.into()),
         lab: arguments.lab.lab,
         own,
         machine: arguments.lab.machine(),
@@ -113,6 +116,12 @@ pub(super) fn with_plan<T>(
             return Ok(Err(stop.code()));
         }
         lab.prepare(cell)?;
+    }
+    if let Some(cell) = plan.cells.first()
+        && let Some(programs) = lab.programs(cell)?
+    {
+        let packages = Packages::new(&cache);
+        arguments.work.check_program(cell, &programs, &|name| packages.exists(name))?;
     }
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)

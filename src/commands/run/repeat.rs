@@ -14,6 +14,7 @@ use super::{Arguments, unseen};
 use crate::catalogue;
 use crate::commands::{compare, crash, exit_code, report};
 use crate::common::{self, WrongUse};
+use crate::work_options::WorkOptions;
 
 /// The options that a study sets, and those of which a user may have given another.
 const SET: [&str; 9] =
@@ -71,7 +72,7 @@ fn chosen(arguments: &Arguments, study: &Study, mut steps: Vec<Step>) -> Result<
     if steps.is_empty() {
         bail!(WrongUse(format!("--study {}: no suite of the catalogue repeats it", study.name)));
     }
-    if let Some(suite) = &arguments.suite {
+    if let Some(suite) = &arguments.work.suite {
         let of = |step: &Step| match step {
             Step::Run(run) => Some(run.suite.clone()),
             Step::PowerCuts(_) => None,
@@ -172,7 +173,7 @@ fn instead(arguments: &Arguments, step: &Step) -> (Step, Vec<String>) {
 fn filled(arguments: &Arguments, again: &Repeated) -> Arguments {
     let mut own = arguments.clone();
     own.study = None;
-    own.suite = Some(again.suite.clone());
+    own.work = WorkOptions::suite(&again.suite);
     own.fs = again.filesystems.clone();
     own.lab.given = own.lab.given.with(&MACHINE, &again.machine);
     own.disk_size = again.disk_size.map(common::whole_pages);

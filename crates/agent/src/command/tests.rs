@@ -16,10 +16,15 @@ fn scratch(base: &tempfile::TempDir) -> Option<Scratch> {
     }
 }
 
+fn confined(test: &Path) -> Confined<'_> {
+    Confined { test, tree: None }
+}
+
 /// Runs a command of a suite whose file system is mounted at `base`.
 fn suite(base: &tempfile::TempDir, scratch: &Scratch, script: &str, limit: f64) -> Finished {
     let mut ready =
-        start(&sh(script), Kept::new(scratch.path(), Keep::All).unwrap(), None, Some(base.path()), None).unwrap();
+        start(&sh(script), Kept::new(scratch.path(), Keep::All).unwrap(), None, Some(confined(base.path())), None)
+            .unwrap();
     let finished = ready.run(limit).unwrap();
     ready.end().unwrap();
     finished
@@ -47,9 +52,9 @@ fn a_command_has_what_it_was_given_and_nothing_of_the_agent() {
     // The agent's folder is passed on if requested.
     let kept = || Kept::new(scratch.path(), Keep::All).unwrap();
     let write = sh(&format!("echo result > {}/result", scratch.path().display()));
-    start(&write, kept(), None, Some(base.path()), Some(scratch.as_fd())).unwrap().run(60.0).unwrap();
+    start(&write, kept(), None, Some(confined(base.path())), Some(scratch.as_fd())).unwrap().run(60.0).unwrap();
     assert_eq!(std::fs::read_to_string(scratch.path().join("result")).unwrap(), "result\n");
-    let refused = start(&write, kept(), None, Some(base.path()), None).unwrap().run(60.0).unwrap();
+    let refused = start(&write, kept(), None, Some(confined(base.path())), None).unwrap().run(60.0).unwrap();
     assert!(!refused.status.success(), "another has it too");
 }
 

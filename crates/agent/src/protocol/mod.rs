@@ -8,7 +8,7 @@ mod restart;
 use std::path::{Path, PathBuf};
 
 use mountmark_job::{Places, plain};
-use mountmark_model::{Cell, Metric, Source, SourceMedium, Task, protocol_task};
+use mountmark_model::{Cell, Metric, Source, SourceMedium, Task, TaskRoot, protocol_task};
 
 pub use mount::Mount;
 pub use outline::{Line, outline};
@@ -82,6 +82,8 @@ pub enum Act<'a> {
         to: PathBuf,
         unpack: Option<Vec<String>>,
     },
+    /// Files of the second disk are copied to where tasks run.
+    Bring(Vec<String>),
     /// A command of a suite, or of the protocol, in the folder of a disk; not measured.
     Script(Disk, &'a str),
     /// Reads here and there from the disk and takes memory, as the repeat's conditions say.
@@ -164,6 +166,8 @@ impl<'a> Protocol<'a> {
                 whole(protocol_task::UMOUNT, unmount.clone()),
             ];
         }
+        let brought = cell.root.as_ref().map(|root| bring_command(root, places));
+        begin.extend(brought.map(|command| whole(SOURCE, Act::Bring(command))));
         Protocol {
             source: medium.map(|medium| lay_out(cell, medium, places)).unwrap_or_default(),
             begin,
@@ -188,7 +192,7 @@ fn lay_out<'a>(cell: &'a Cell, medium: &SourceMedium, places: &Places) -> Vec<St
         Source::None => None,
         Source::Tar => Some(Act::Corpus { to: folder.join("corpus.tar"), unpack: None }),
         Source::Tree => {
-            let to = folder.join("tree");
+            let to = tree_of(folder);
             let command = ["tar", "-x", "-f", "-", "-C", &to.display().to_string()].map(str::to_owned).into();
             Some(Act::Corpus { to, unpack: Some(command) })
         }
@@ -239,6 +243,19 @@ fn remount<'a>(cell: &Cell, places: &Places, mount: &Mount) -> Vec<Act<'a>> {
         acts.push(source_mount(places));
     }
     acts
+}
+
+/// Where an unpacked corpus is on the second disk, which is mounted at `folder`.
+pub fn tree_of(folder: &Path) -> PathBuf {
+    folder.join("tree")
+}
+
+/// Copies what a tree has where tasks run, if it has anything there.
+fn bring_command(root: &TaskRoot, places: &Places) -> Vec<String> {
+    const COPY: &str = "if [ -d \"$1\" ]; then exec cp -a \"$1/.\" \"$2\"; fi";
+    let from = tree_of(&places.source_folder).join(root.folder.trim_start_matches('/'));
+    let words = ["sh", "-c", COPY, "sh", &from.to_string_lossy(), &places.test_folder.to_string_lossy()];
+    words.map(str::to_owned).into()
 }
 
 fn source_mount<'a>(places: &Places) -> Act<'a> {

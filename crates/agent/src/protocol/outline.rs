@@ -72,7 +72,11 @@ impl<'a> Lines<'a> {
     /// What an act starts or does, each a line; none for what only waits, asks or forgets.
     fn texts(&self, act: &Act) -> Vec<String> {
         match act {
-            Act::Make(_, command) | Act::Unmount(_, command) | Act::Repair(command) | Act::Check(Some(command)) => {
+            Act::Make(_, command)
+            | Act::Unmount(_, command)
+            | Act::Repair(command)
+            | Act::Check(Some(command))
+            | Act::Bring(command) => {
                 vec![quoted(command)]
             }
             Act::Mount(_, mount) => mount.commands().map(|command| quoted(command)).collect(),

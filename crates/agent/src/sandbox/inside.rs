@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use super::rights;
 use crate::probes::now;
+use crate::tree::Tree;
 
 /// The OOM killer takes the command before the agent, the disks' servers and the user's programs.
 const OOM_SCORE: &[u8] = b"500";
@@ -29,6 +30,8 @@ pub(super) struct Order {
     pub(super) hand_down: Option<RawFd>,
     /// Mount point of the file system under test, if the command has its own mounts and must not change that one.
     pub(super) test: Option<CString>,
+    /// The tree that becomes its root.
+    pub(super) tree: Option<Tree>,
     /// A device that the command must not reach; it has its own mounts then.
     pub(super) hidden: Option<CString>,
     /// Mount points of file systems that hold settings, which the command must not change; it has its own mounts then.
@@ -70,6 +73,7 @@ pub(super) enum Step {
     Rights,
     Mounts,
     Settings,
+    Tree,
     Folder,
     Standard,
     Start,
@@ -199,10 +203,31 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
     if order.test.is_some() {
         protect(&order.settings).map_err(|error| (Step::Settings, error))?;
     }
+    if let Some(tree) = &order.tree {
+        enter(tree).map_err(|error| (Step::Tree, error))?;
+    }
     // SAFETY: as above.
     unsafe { checked(Step::Folder, libc::chdir(order.folder.as_ptr()))? };
     close_others([pipes[0], pipes[1], order.hand_down.unwrap_or(pipes[0])]);
     rights::drop_rights(order.hidden.is_some()).map_err(|error| (Step::Rights, error))
+}
+
+/// Mounts the tree, with what of the machine is in it, and makes it this process's root.
+fn enter(tree: &Tree) -> io::Result<()> {
+    let nothing = std::ptr::null();
+    let checked = |result: libc::c_int| match result {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    };
+    // SAFETY: plain system calls with strings that outlive them.
+    unsafe {
+        let (kind, root) = (c"overlay".as_ptr(), tree.root.as_ptr());
+        checked(libc::mount(kind, root, kind, 0, tree.options.as_ptr().cast()))?;
+        for [from, to] in &tree.binds {
+            checked(libc::mount(from.as_ptr(), to.as_ptr(), nothing, libc::MS_BIND | libc::MS_REC, nothing.cast()))?;
+        }
+        checked(libc::chroot(root))
+    }
 }
 
 /// Makes settings read-only in this process's mounts. The mounts that are there already are this name space's own copies.

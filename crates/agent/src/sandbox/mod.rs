@@ -35,11 +35,21 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open};
 
 use super::printed::{PAUSE, Printed};
 use super::probes::now;
+use super::tree::Tree;
 use crate::settings;
 use inside::{Order, Report, Step, Words};
 
 /// Seconds that killed processes have to end. A process stuck in the kernel ignores even SIGKILL.
 const KILL_LIMIT: f64 = 60.0;
+
+/// A command with its own mounts.
+#[derive(Clone, Copy)]
+pub struct Confined<'a> {
+    /// Mount point of the file system under test, whose mount it must not change.
+    pub(super) test: &'a Path,
+    /// The tree in which it finds programs, if not the machine's own.
+    pub(super) tree: Option<&'a Tree>,
+}
 
 /// Settings of a command beyond its own.
 pub(super) struct Setting<'a> {
@@ -47,8 +57,8 @@ pub(super) struct Setting<'a> {
     pub(super) standard: [BorrowedFd<'a>; 3],
     /// A descriptor that stays open in the command, under the same number.
     pub(super) hand_down: Option<BorrowedFd<'a>>,
-    /// Mount point of the file system under test, if the command gets its own mounts and must not change that one.
-    pub(super) own_mounts: Option<&'a Path>,
+    /// What the command gets if it has its own mounts.
+    pub(super) confined: Option<Confined<'a>>,
     /// A device that the command must not reach, not even by a node or a mount of its own. It needs mounts of its own for
     /// that, and gets an empty /tmp.
     pub(super) hidden: Option<&'a Path>,
@@ -91,7 +101,7 @@ impl Sandbox {
         let (go_read, go) = std::io::pipe().context("cannot make a pipe")?;
         let (report, report_write) = std::io::pipe().context("cannot make a pipe")?;
         let mut flags = libc::CLONE_NEWPID | libc::SIGCHLD;
-        if setting.own_mounts.is_some() {
+        if setting.confined.is_some() {
             flags |= libc::CLONE_NEWNS;
         }
         // SAFETY: creates a process with a copy of this memory, like fork; it only runs `inside`, which does not
@@ -178,6 +188,7 @@ impl Sandbox {
             Step::None => return Ok(Some(report)),
             Step::Start => format!("cannot start {}", self.program),
             Step::Mounts => format!("cannot start {}: the disk cannot be hidden from it", self.program),
+            Step::Tree => format!("cannot start {}: its tree of files cannot be mounted", self.program),
             Step::Settings => format!("cannot start {}: settings cannot be kept from it", self.program),
             Step::Folder => format!("cannot start {}: its folder cannot be entered", self.program),
             Step::Standard => format!("cannot start {}: its standard streams cannot be opened", self.program),
@@ -218,9 +229,10 @@ fn order(command: &Command, setting: &Setting) -> Result<Order> {
         folder: text(command.get_current_dir().unwrap_or(Path::new("/")).as_os_str())?,
         standard: setting.standard.map(|stream| stream.as_raw_fd()),
         hand_down: setting.hand_down.map(|descriptor| descriptor.as_raw_fd()),
-        test: setting.own_mounts.map(|path| text(path.as_os_str())).transpose()?,
+        test: setting.confined.map(|confined| text(confined.test.as_os_str())).transpose()?,
+        tree: setting.confined.and_then(|confined| confined.tree).cloned(),
         hidden: setting.hidden.map(|path| text(path.as_os_str())).transpose()?,
-        settings: match setting.own_mounts {
+        settings: match setting.confined {
             Some(_) => settings::mount_points().iter().map(|point| text(point.as_ref())).collect::<Result<_>>()?,
             None => Vec::new(),
         },

@@ -62,6 +62,7 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
     let mut wanted = Wanted {
         packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
         programs: programs.into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
+        whole_packages: cell.whole_packages.clone(),
         modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
     };
     for disk in disks(cell) {

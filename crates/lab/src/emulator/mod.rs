@@ -305,6 +305,10 @@ impl OpenLab for Emulator {
         self.image(cell).map(drop)
     }
 
+    fn programs(&self, cell: &Cell) -> Result<Option<Vec<String>>> {
+        Ok(Some(self.image(cell)?.programs).filter(|programs| !programs.is_empty()))
+    }
+
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         self.run_with(cell, None, stop, on_event)
     }

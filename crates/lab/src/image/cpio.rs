@@ -56,6 +56,12 @@ impl Archive {
         self.entries.contains_key(path)
     }
 
+    /// The names of what lies directly in a folder.
+    pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
+        let below = self.entries.keys().filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+        below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
+    }
+
     /// Bytes of memory that the unpacked archive takes, in whole pages.
     pub(crate) fn unpacked_bytes(&self) -> u64 {
         let pages = |entry: &Entry| match entry {

@@ -111,6 +111,11 @@ impl Manifest {
         self.entries.values().map(|entry| (entry.path.as_str(), entry.link.as_deref()))
     }
 
+    /// The permissions of a file, as for `chmod`; those of plain files if it is none of the package's.
+    pub(crate) fn mode(&self, path: &str) -> u32 {
+        self.entries.get(path).map_or(0o644, |entry| entry.mode & 0o7777)
+    }
+
     /// An unchanged file of the package.
     ///
     /// # Errors

@@ -54,6 +54,8 @@ pub struct Wanted {
     pub packages: Vec<String>,
     /// Programs of those packages, by name.
     pub programs: Vec<String>,
+    /// Packages of which every file is there, and of what they depend on.
+    pub whole_packages: Vec<String>,
     /// Kernel modules with their parameters (`nbd nbds_max=2`); `?` before an optional one.
     pub modules: Vec<String>,
 }
@@ -77,6 +79,9 @@ pub struct Image {
     pub unpacked_bytes: u64,
     /// Versions of the packages it was made from.
     pub packages: BTreeMap<String, String>,
+    /// Names of its programs; empty if an older version made it.
+    #[serde(default)]
+    pub programs: Vec<String>,
 }
 
 pub struct Builder<'a> {
@@ -100,7 +105,7 @@ impl<'a> Builder<'a> {
     pub fn build(&self, wanted: &Wanted) -> Result<Image> {
         let mut names: Vec<String> = BASE_PACKAGES.iter().map(|name| (*name).to_owned()).collect();
         names.extend(BASE_PROGRAMS.iter().map(|(package, _)| (*package).to_owned()));
-        names.extend(wanted.packages.iter().cloned());
+        names.extend(wanted.packages.iter().chain(&wanted.whole_packages).cloned());
         let kept = Packages::new(self.cache);
         let packages = kept.closure(&names)?;
         let versions = packages::versions(&packages);
@@ -113,6 +118,8 @@ impl<'a> Builder<'a> {
         parts.extend(versions.iter().map(|(name, version)| format!("{name}={version}")));
         parts.extend(wanted.programs.iter().cloned());
         parts.extend(wanted.modules.iter().cloned());
+        // Images without any keep their names.
+        parts.extend(wanted.whole_packages.iter().map(|name| format!("whole {name}")));
         let folder = self.cache.join("images").join(cache::key(parts.iter().map(String::as_str)));
         let _lock = cache::Lock::take(&folder)?;
         if let Some(image) = load(&folder) {
@@ -124,8 +131,13 @@ impl<'a> Builder<'a> {
         cache::write_whole(&path, &bytes).with_context(|| {
             format!("the cache {} lacks the image of a guest, which cannot be made there", self.cache.display())
         })?;
-        let image =
-            Image { sha256: cache::sha256(&bytes), unpacked_bytes: archive.unpacked_bytes(), packages: versions, path };
+        let image = Image {
+            sha256: cache::sha256(&bytes),
+            unpacked_bytes: archive.unpacked_bytes(),
+            packages: versions,
+            path,
+            programs: archive.names_in("usr/bin"),
+        };
         cache::write_whole(&folder.join("image.json"), &serde_json::to_vec_pretty(&image)?)?;
         cache::prune(&self.cache.join("images"), "image.json", &KEEP);
         Ok(image)
@@ -169,6 +181,10 @@ impl<'a> Builder<'a> {
         for name in BASE_PROGRAMS.iter().map(|(_, program)| *program).chain(wanted.programs.iter().map(String::as_str))
         {
             programs.add(&mut archive, name)?;
+        }
+        if !wanted.whole_packages.is_empty() {
+            let all = Packages::new(self.cache).closure(&wanted.whole_packages)?;
+            programs.add_whole(&mut archive, &all.into_iter().map(|package| package.name).collect())?;
         }
         // A static program has no libraries; a dynamic one needs its own.
         programs.add_libraries(&mut archive, &self.program.bytes)?;

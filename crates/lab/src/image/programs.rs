@@ -8,12 +8,34 @@ use mountmark_model::names;
 use super::cpio::Archive;
 use super::manifest::Manifest;
 use super::packages::Package;
-use super::tree::{Entry, Found, Tree, place};
+use super::tree::{Entry, Found, MERGED, Tree, from_root, place};
 
 /// The place of all programs in a guest.
 const PROGRAMS: &str = "usr/bin";
 const BINARY_FOLDERS: [&str; 4] = ["usr/bin", "usr/sbin", "bin", "sbin"];
 const LIBRARY_FOLDERS: [&str; 5] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib", "lib", "lib64"];
+
+/// What no program reads.
+const FOR_PEOPLE: [&str; 8] = [
+    "usr/share/doc/",
+    "usr/share/man/",
+    "usr/share/info/",
+    "usr/share/locale/",
+    "usr/share/lintian/",
+    "usr/share/bug/",
+    "usr/share/doc-base/",
+    "usr/share/bash-completion/",
+];
+/// Names that update-alternatives gives to the first of these that is there.
+const ALTERNATIVES: [(&str, &str); 7] = [
+    ("awk", "gawk"),
+    ("awk", "mawk"),
+    ("which", "which.debianutils"),
+    ("cc", "gcc"),
+    ("c++", "g++"),
+    ("nc", "nc.openbsd"),
+    ("vi", "vim.tiny"),
+];
 
 /// Adds programs to an archive, each with its libraries, all in /usr/bin and /usr/lib.
 pub struct Programs<'a> {
@@ -106,6 +128,37 @@ impl<'a> Programs<'a> {
         self.add_libraries(archive, &bytes)?;
         archive.file(at, bytes, 0o755);
         Ok(true)
+    }
+
+    /// Adds every file of these packages, without what only people read.
+    pub(crate) fn add_whole(&self, archive: &mut Archive, packages: &BTreeSet<String>) -> Result<()> {
+        for (package, manifest) in self.packages.iter().filter(|(package, _)| packages.contains(&package.name)) {
+            for (path, link) in
+                manifest.all().filter(|(path, _)| !FOR_PEOPLE.iter().any(|folder| path.starts_with(folder)))
+            {
+                let at = place(path);
+                // The folders that are one are links of the image; a program that is there is the same one.
+                if archive.has(&at) || MERGED.iter().any(|(folder, _)| *folder == path) {
+                    continue;
+                }
+                match link {
+                    Some(target) => archive.link(&at, &format!("/{}", from_root(path, target))),
+                    None => {
+                        let bytes =
+                            manifest.read(path).with_context(|| format!("a file of the package {}", package.name))?;
+                        archive.file(&at, bytes, manifest.mode(path));
+                    }
+                }
+            }
+        }
+        // What installing would link.
+        for (name, target) in ALTERNATIVES {
+            let (link, target) = (format!("{PROGRAMS}/{name}"), format!("{PROGRAMS}/{target}"));
+            if !archive.has(&link) && archive.has(&target) {
+                archive.link(&link, &format!("/{target}"));
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, (index, path): &Found) -> Result<Vec<u8>> {

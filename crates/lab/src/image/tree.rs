@@ -108,7 +108,7 @@ pub fn place(path: &str) -> String {
 }
 
 /// The target of the link `link`, from the root and without `.` and `..`.
-fn from_root(link: &str, target: &str) -> String {
+pub fn from_root(link: &str, target: &str) -> String {
     let folder = Path::new(link).parent().unwrap_or(Path::new(""));
     let mut parts: Vec<String> = Vec::new();
     for part in folder.join(target).components() {

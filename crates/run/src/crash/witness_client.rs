@@ -53,6 +53,8 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
         tasks: Vec::new(),
         tools: together(&configuration.filesystem.tools, tools),
         packages: together(&configuration.filesystem.packages, packages),
+        whole_packages: Vec::new(),
+        root: None,
         modules: Vec::new(),
     }
 }

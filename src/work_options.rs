@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
-use mountmark_model::{Bytes, Cell, Root, Suite, TaskRoot};
+use mountmark_model::{Bytes, Cell, Direction, Root, Suite, SuiteFigure, TaskRoot};
 use mountmark_plan::{Catalogue, CommandLine, put_command};
 
 use crate::common::{self, WrongUse};
@@ -44,6 +44,10 @@ pub struct WorkOptions {
     /// Set a variable for the commands: NAME=VALUE, a number or a size; --vary NAME=FROM..TO:POINTS draws a curve
     #[arg(long, value_name = "NAME=VALUE", help_heading = FOR_COMMANDS)]
     parameter: Vec<String>,
+    /// Judge a number that the first command prints: NAME=PATTERN, a regular expression that matches once, with a group
+    /// around the number. NAME[UNIT] and NAME[UNIT,lower] say its unit, and that less is better
+    #[arg(long, value_name = "NAME=PATTERN", help_heading = FOR_COMMANDS)]
+    figure: Vec<String>,
     /// Write the command as a suite, to go on with
     #[arg(long, value_name = "FILE.toml", help_heading = FOR_COMMANDS)]
     save: Option<PathBuf>,
@@ -87,6 +91,7 @@ impl WorkOptions {
             ("--root", self.root.is_some()),
             ("--package", !self.package.is_empty()),
             ("--parameter", !self.parameter.is_empty()),
+            ("--figure", !self.figure.is_empty()),
             ("--save", self.save.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
@@ -98,11 +103,9 @@ impl WorkOptions {
     }
 
     fn command_line(&self) -> Result<CommandLine> {
-        let whole = |path: &PathBuf| {
-            let found = path.canonicalize();
-            found.with_context(|| WrongUse(format!("{}: there is no such file or folder", path.display())))
-        };
-        let with = self.with.iter().map(whole).collect::<Result<Vec<PathBuf>>>()?;
+        let whole =
+            |path: &PathBuf| path.canonicalize().map_err(|error| WrongUse(format!("{}: {error}", path.display())));
+        let with = self.with.iter().map(whole).collect::<Result<Vec<PathBuf>, _>>()?;
         let root = self.root.as_ref().map(whole).transpose()?;
         self.refuse_path_of_here(&with, root.is_some())?;
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -120,6 +123,7 @@ impl WorkOptions {
             with: with.iter().map(text).collect(),
             root,
             packages: self.package.clone(),
+            figures: self.figure.iter().map(|text| figure(text)).collect::<Result<_>>()?,
             parameters: self.parameters()?,
         };
         if !command.with.is_empty() || command.root.is_some() {
@@ -217,6 +221,24 @@ impl WorkOptions {
     }
 }
 
+/// The figure of `NAME=PATTERN`, `NAME[UNIT]=PATTERN` or `NAME[UNIT,lower]=PATTERN`.
+fn figure(text: &str) -> Result<SuiteFigure> {
+    let wrong = |reason: &str| WrongUse(format!("--figure {text}: {reason}"));
+    let usual = "give a name and a pattern, such as 'tps=tps = ([0-9.]+)' or 'latency[ms,lower]=average = ([0-9.]+)'";
+    let end = text.find(['=', '[']).ok_or_else(|| wrong(usual))?;
+    let (name, rest) = text.split_at(end);
+    let (unit, pattern) = match rest.strip_prefix('[') {
+        Some(rest) => rest.split_once("]=").ok_or_else(|| wrong(usual))?,
+        None => ("", &rest[1..]),
+    };
+    let (unit, better) = match unit.rsplit_once(',').map_or((unit, ""), |(unit, better)| (unit, better.trim())) {
+        (unit, "") | (unit, "higher") => (unit, Direction::Higher),
+        (unit, "lower") => (unit, Direction::Lower),
+        (_, other) => bail!(wrong(&format!("{other:?} is neither lower nor higher"))),
+    };
+    Ok(SuiteFigure { name: name.into(), task: None, pattern: pattern.into(), unit: unit.trim().into(), better })
+}
+
 /// What a shell has itself.
 const BUILT_IN: [&str; 14] =
     ["cd", "echo", "printf", "test", "[", "true", "false", "exit", "export", "set", "umask", "ulimit", "wait", "read"];
@@ -228,8 +250,8 @@ fn save(path: &Path, command: &CommandLine) -> Result<()> {
         bail!(WrongUse(format!("--save {}: a suite is a file that ends in .toml", path.display())));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder =
-        folder.canonicalize().with_context(|| WrongUse(format!("--save: there is no folder {}", folder.display())))?;
+    let missing = |error: std::io::Error| WrongUse(format!("--save {}: {error}", path.display()));
+    let folder = folder.canonicalize().map_err(missing)?;
     let inside = |own: &str| match Path::new(own).strip_prefix(&folder) {
         Ok(inside) => Ok(inside.to_string_lossy().into_owned()),
         Err(_) => Err(WrongUse(format!(

@@ -8,6 +8,7 @@ mod browser;
 mod caches;
 mod cluster;
 mod cold;
+mod commands;
 mod compare;
 mod conditions;
 mod corpora;

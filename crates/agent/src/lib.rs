@@ -13,6 +13,7 @@ mod events;
 mod figures;
 mod ground;
 mod measure;
+mod outside;
 mod perform;
 mod printed;
 mod probes;
@@ -158,13 +159,16 @@ impl Agent<'_> {
         (self.devices.measuring)(true);
         // What somebody else has mounted is taken as it is.
         self.mounted = self.cell.is_mounted;
+        let mut tasks = None;
         if self.take_all(&protocol.begin)? {
             self.lay_tree()?;
             // What the file system's own programs set is its own.
             self.remember_settings();
+            let begin = outside::time();
             for steps in protocol.tasks.iter().filter(|steps| steps.task.part_of.is_none()) {
                 self.repeats(steps)?;
             }
+            tasks = Some((begin, outside::time()));
             if self.spoilt {
                 self.leave(&protocol.end);
             } else {
@@ -176,6 +180,12 @@ impl Agent<'_> {
         }
         self.take_all(&protocol.close)?;
         (self.devices.measuring)(false);
+        // Not earlier: looking takes time.
+        if let Some((begin, end)) = tasks.filter(|_| self.devices.exclusive)
+            && let Some(note) = outside::note(begin, end)
+        {
+            self.note(note);
+        }
         Ok(())
     }
 

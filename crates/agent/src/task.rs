@@ -150,7 +150,8 @@ impl Agent<'_> {
                 gets_scratch: true,
             });
         }
-        let keep = if task.program.is_some() { Keep::All } else { Keep::Ends };
+        let is_read = |part: &Task| part.printed.is_some() && part.part_of.as_ref() == Some(&task.id);
+        let keep = if task.program.is_some() || self.cell.tasks.iter().any(is_read) { Keep::All } else { Keep::Ends };
         Ok(Measurable {
             command: self.shell(&task.run, folder),
             keep,
@@ -190,6 +191,14 @@ impl Agent<'_> {
             let finished = &measured.finished;
             let printed = Printed { stdout: &finished.stdout, stderr: &finished.stderr };
             programs::parse(program, printed).map_err(|fault| format!("task {}: {fault}", task.id))?
+        } else if parts.iter().any(|part| part.printed.is_some()) {
+            let printed = Printed { stdout: &measured.finished.stdout, stderr: &measured.finished.stderr };
+            let found = |part: &&Task| {
+                let failed = |reason| Outcome::Failed { reason, detail: String::new() };
+                let wanted = part.printed.as_ref()?;
+                Some((part.id.clone(), programs::printed_figure(wanted, printed).map_err(failed)))
+            };
+            return Ok(Shared { parts: parts.iter().filter_map(found).collect(), ..Shared::default() });
         } else {
             return Ok(Shared::default());
         };

@@ -15,6 +15,8 @@ use crate::protocol::tree_of;
 
 /// Where the agent keeps what commands write into the tree, and where it is mounted for them.
 const PLACE: &str = "/run/mountmark-tree";
+/// What commands wrote into the tree.
+pub(super) const CHANGED: &str = "/run/mountmark-tree/changed";
 /// What commands find of the machine besides.
 const SHARED: [&str; 4] = ["/proc", "/sys", "/dev", "/tmp"];
 
@@ -49,7 +51,7 @@ impl Agent<'_> {
 impl Tree {
     fn new(root: &TaskRoot, files: &Path, test: &Path, source: &Path) -> Result<Tree> {
         let place = Path::new(PLACE);
-        let [changed, work, mounted] = ["changed", "work", "root"].map(|name| place.join(name));
+        let [changed, work, mounted] = [Path::new(CHANGED).to_owned(), place.join("work"), place.join("root")];
         fs::create_dir_all(place)?;
         mount("mountmark", place, "tmpfs", MountFlags::NODEV, None).context("cannot mount a folder in memory")?;
         let folder = PathBuf::from(&root.folder);

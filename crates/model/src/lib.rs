@@ -70,7 +70,7 @@ pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use root::{Root, TaskRoot};
 pub use sampling::{Sampling, SamplingEnd, WhyEnded};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
-pub use suite::{Column, Parameter, Peak, RateOf, Source, Suite, Task};
+pub use suite::{Column, Direction, Parameter, Peak, PrintedFigure, RateOf, Source, Suite, SuiteFigure, Task};
 pub use target::{Identity, Target};
 pub use vary::{Vary, VaryPoint};
 pub use visible::{is_hidden, shortened, visible};

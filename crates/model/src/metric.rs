@@ -13,6 +13,8 @@ pub enum Unit {
     /// 1024 bytes per second: what the classic programs print as K/sec or kB/sec.
     KibPerSecond,
     PerSecond,
+    /// A number whose unit the task's title says.
+    Number,
     /// [`Unit::KibPerSecond`] for tasks that move data, otherwise [`Unit::PerSecond`].
     Throughput,
 }
@@ -106,6 +108,8 @@ metrics! {
     LATENCY_P99 "latency_p99" "latency p99" Seconds Lower "Time that 99 % of the operations do not exceed, without syncs after them, as latency_min.";
     LATENCY_P99_9 "latency_p99_9" "latency p99.9" Seconds Lower "Time that 99.9 % of the operations do not exceed, without syncs after them, as latency_min.";
     LATENCY_MAX "latency_max" "latency max" Seconds Lower "Time of the slowest operation, without syncs after it, as latency_min.";
+    FIGURE "figure" "printed" Number Higher "A number that the command printed, of which more is better. Such a task is judged by it.";
+    FIGURE_LESS "figure_less" "printed" Number Lower "A number that the command printed, of which less is better. Such a task is judged by it.";
     CAPACITY_BYTES "capacity_bytes" "usable" Bytes Higher "Bytes that an ordinary user can fill right after mkfs and mount.";
     CAPACITY "capacity" "usable" Percent Higher "Available over total blocks right after mkfs and mount, as df sees them.";
     CAPACITY_RESIDUAL "capacity_residual" "residual" Percent Higher "Available over total blocks after all files were removed.";
@@ -148,7 +152,9 @@ impl Metric {
             Unit::Bytes => {
                 ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id, Metric::PROCESS_BYTES_MIN.id].contains(&self.id)
             }
-            Unit::Percent | Unit::Ratio | Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => false,
+            Unit::Percent | Unit::Ratio | Unit::KibPerSecond | Unit::PerSecond | Unit::Number | Unit::Throughput => {
+                false
+            }
         }
     }
 
@@ -162,6 +168,7 @@ impl Metric {
             Unit::Ratio => "ratio",
             Unit::KibPerSecond => "KiB/s",
             Unit::PerSecond => "1/s",
+            Unit::Number => "number",
             Unit::Throughput => "KiB/s or 1/s",
         }
     }
@@ -175,7 +182,7 @@ impl Metric {
             Unit::Percent => format!("{value:.2}"),
             Unit::Count => format_count(value),
             Unit::Ratio => format!("{value:.3}"),
-            Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => format_rate(value),
+            Unit::KibPerSecond | Unit::PerSecond | Unit::Number | Unit::Throughput => format_rate(value),
         }
     }
 }
@@ -229,7 +236,7 @@ mod tests {
             "rate read_rate write_rate parent_rate process_rate_min process_rate_mean process_rate_max operation_rate",
             "sync_latency_mean sync_latency_p50 sync_latency_p95 sync_latency_p99 sync_latency_p99_9 sync_latency_max",
             "latency_min latency_mean latency_p50 latency_p90 latency_p95 latency_p99 latency_p99_9 latency_max",
-            "capacity_bytes capacity capacity_residual capacity_device",
+            "capacity_bytes capacity capacity_residual capacity_device figure figure_less",
         ];
         let has = |list: &[&str], id: &str| list.iter().any(|line| line.split(' ').any(|known| known == id));
         for metric in Metric::ALL {

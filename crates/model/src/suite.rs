@@ -98,6 +98,9 @@ pub struct Suite {
     /// In execution order.
     #[serde(rename = "task")]
     pub tasks: Vec<Task>,
+    /// Numbers that commands print, judged as tasks of their own.
+    #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<SuiteFigure>,
     /// The figures that `mountmark show --safety` sets beside what file systems promise.
     #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<Column>,
@@ -218,6 +221,9 @@ pub struct Task {
     /// The program's figure or the workload's phase that this task is; defaults to the id.
     #[serde(default)]
     pub figure: Option<String>,
+    /// With `part_of`: this task is a number that the command prints, and what finds it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<PrintedFigure>,
     /// Why a plan omits this task, as a sentence: a program that is not available.
     #[serde(default)]
     pub skip: Option<String>,
@@ -243,6 +249,47 @@ pub struct Task {
     pub limit_seconds: f64,
 }
 
+/// A number in what a command prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrintedFigure {
+    /// A regular expression that matches once; its first group, or all that it matches, is the number.
+    pub pattern: String,
+    /// Whether less of it is better.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub less: bool,
+}
+
+/// A `[[figure]]` of a suite: a number that a task's command prints, as a task of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteFigure {
+    /// What it is called: letters, digits, - and _.
+    pub name: String,
+    /// The task that prints it; may be left out where there is one task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// As [`PrintedFigure::pattern`].
+    pub pattern: String,
+    /// Its unit, for tables.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// Which way is better.
+    #[serde(default)]
+    pub better: Direction,
+}
+
+/// Which way a printed number is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// More is better.
+    #[default]
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
 impl Default for Task {
     /// An empty task with the defaults of a suite's file.
     fn default() -> Task {
@@ -259,6 +306,7 @@ impl Default for Task {
             least_seconds: 0.0,
             part_of: None,
             figure: None,
+            printed: None,
             skip: None,
             cleanup: None,
             repeat: once(),

@@ -242,7 +242,7 @@ impl Catalogue {
 
 /// The suite of a file, with the job files and all else that lie beside it.
 fn of_file(suite: Suite, path: &Path) -> Result<Suite> {
-    brought::beside(tasks::with_job_files(suite, path)?, path)
+    Ok(tasks::with_figures(brought::beside(tasks::with_job_files(suite, path)?, path)?))
 }
 
 /// Figures of studies are in CSV files beside them.

@@ -74,6 +74,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     faults.extend(suite.source_prepare.as_deref().and_then(|command| null("source_prepare", command)));
     faults.extend(tasks::faults(suite));
     faults.extend(brought::faults(suite));
+    faults.extend(tasks::figure_faults(suite));
     columns(suite, &mut faults);
     if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
         faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mountmark_model::{Bytes, Parameter, Root, Suite, Task, shortened};
+use mountmark_model::{Bytes, Parameter, Root, Suite, SuiteFigure, Task, shortened};
 
 use crate::bounds::is_word;
 use crate::error::fault;
-use crate::{Catalogue, Origin, PlanError, Result, brought, check};
+use crate::{Catalogue, Origin, PlanError, Result, brought, check, tasks};
 
 /// The room for a command's own files where nothing else is known; disks of guests are larger.
 const ROOM: Bytes = Bytes(256 << 20);
@@ -30,6 +30,8 @@ pub struct CommandLine {
     pub root: Option<Root>,
     /// As [`Suite::whole_packages`].
     pub packages: Vec<String>,
+    /// Numbers that the first command prints.
+    pub figures: Vec<SuiteFigure>,
     /// Values by name.
     pub parameters: BTreeMap<String, Bytes>,
 }
@@ -78,6 +80,11 @@ impl CommandLine {
             whole_packages: self.packages.clone(),
             with: self.with.clone(),
             root: self.root.clone(),
+            figures: self
+                .figures
+                .iter()
+                .map(|figure| SuiteFigure { task: Some(tasks[0].id.clone()), ..figure.clone() })
+                .collect(),
             tasks,
             ..Suite::default()
         })
@@ -95,7 +102,7 @@ pub fn put_command(catalogue: &mut Catalogue, command: &CommandLine) -> Result<S
         return Err(fault(&"the command", faults.join("; ")));
     }
     let name = suite.name.clone();
-    catalogue.put(brought::settled(suite), Origin::File(Path::new("-").to_owned()));
+    catalogue.put(tasks::with_figures(brought::settled(suite)), Origin::File(Path::new("-").to_owned()));
     Ok(name)
 }
 

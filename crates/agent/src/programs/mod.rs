@@ -8,6 +8,7 @@ mod dbench;
 mod fio;
 mod fs_mark;
 mod iozone;
+mod pattern;
 mod postmark;
 mod sysbench;
 
@@ -15,6 +16,8 @@ use std::collections::BTreeMap;
 
 use mountmark_model::Metric;
 use thiserror::Error;
+
+pub use pattern::figure as printed_figure;
 
 /// Output of a program.
 #[derive(Clone, Copy, Debug)]

@@ -42,6 +42,9 @@ enum Form {
     Files(Vec<PathBuf>),
 }
 
+/// What is done with an entry.
+type Take<'a> = dyn FnMut(&mut tar::Entry<'_, Box<dyn Read>>) -> Result<()> + 'a;
+
 impl Layers {
     /// The layers at `path`; `None` if it is a folder that is a tree itself.
     pub(super) fn of(path: &Path) -> Result<Option<Layers>> {
@@ -99,7 +102,7 @@ impl Layers {
     }
 
     /// Hands the entries of a layer to `take`.
-    fn each(&self, layer: usize, take: &mut dyn FnMut(&mut tar::Entry<'_, Box<dyn Read>>) -> Result<()>) -> Result<()> {
+    fn each(&self, layer: usize, take: &mut Take) -> Result<()> {
         let mut entries_of = |reader: Box<dyn Read>| -> Result<()> {
             let mut archive = tar::Archive::new(reader);
             for entry in archive.entries()? {

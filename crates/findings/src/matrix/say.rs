@@ -36,7 +36,7 @@ pub(crate) fn caption(metric: Option<&Metric>, repeats: Option<&str>) -> String 
         Unit::KibPerSecond => " in KiB a second",
         Unit::PerSecond => " in operations a second",
         Unit::Throughput => " in KiB or operations a second",
-        Unit::Bytes | Unit::Count | Unit::Ratio => "",
+        Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Number => "",
     };
     let better = match metric.better {
         Better::Lower => "less is better",

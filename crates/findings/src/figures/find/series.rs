@@ -17,6 +17,8 @@ use crate::missing::find::Missing;
 /// All metrics that [`Task::judged`] and [`Figures::judged_too`] may return.
 pub(crate) const JUDGED_BY: &[Metric] = &[
     Metric::RATE,
+    Metric::FIGURE,
+    Metric::FIGURE_LESS,
     Metric::DURABLE,
     Metric::ELAPSED,
     Metric::SYNC_LATENCY_MEAN,
@@ -100,6 +102,8 @@ impl Task {
             // A power cut is survived or not: how long the way back took is asked by tasks of its own.
             _ if !self.step && self.series(&Metric::LOST).is_some() => &[Metric::LOST],
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
+            _ if !self.step && self.series(&Metric::FIGURE).is_some() => &[Metric::FIGURE],
+            _ if !self.step && self.series(&Metric::FIGURE_LESS).is_some() => &[Metric::FIGURE_LESS],
             _ if !self.step && self.series(&Metric::SYNC_LATENCY_MEAN).is_some() => &[Metric::SYNC_LATENCY_MEAN],
             _ if !self.step && self.series(&Metric::LATENCY_MEAN).is_some() => &[Metric::LATENCY_MEAN],
             _ if self.in_parts => &[],

@@ -10,7 +10,7 @@ pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
         Unit::Percent => format!("{text} %"),
         Unit::KibPerSecond => format!("{text} KiB/s"),
         Unit::PerSecond => format!("{text} ops/s"),
-        Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Throughput => text,
+        Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Number | Unit::Throughput => text,
     }
 }
 

@@ -28,7 +28,8 @@ help:
 	@echo '             figures that repeat, in longer runs and with the profiler on every file system'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
-	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
+	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte; then mountmark-guest once more,'
+	@echo '             with all changed that is not part of it, and with another version'
 	@echo 'make book    set up mdBook, and build target/book/index.html from docs/'
 	@echo 'make deb     build the Debian package twice, compare, and check it with lintian: target/dist/'
 	@echo 'make dist    the same with a tarball, its list of parts (SBOM) and checksums'
@@ -58,7 +59,7 @@ check:
 
 nightly:
 	@scripts/setup test
-	cargo test --workspace --test integration -- traps:: pages:: engines:: repeat:: why:: danger:: --ignored --nocapture --test-threads 1
+	cargo test --workspace --test integration -- traps:: pages:: engines:: repeat:: why:: danger:: many:: --ignored --nocapture --test-threads 1
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)
@@ -74,6 +75,7 @@ drill:
 same-build:
 	@scripts/setup
 	@scripts/same-build program
+	@scripts/same-build guest
 
 deb:
 	@scripts/setup deb

@@ -1,6 +1,7 @@
 //! Other machines measure a run's cells: by Slurm, by ssh, or by workers that somebody starts.
 
 mod slurm;
+mod wrongs;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,9 +9,13 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::lab::{Lab, assert_equal_figures};
+use crate::lab::{Lab, assert_equal_figures, outcome};
 use crate::repeat::TASKS;
 use slurm::Slurm;
+use wrongs::Wrongs;
+
+/// The longest that a campaign, or the same run of this machine, takes.
+const LIMIT: Duration = Duration::from_secs(5400);
 
 /// A plan of so many cells.
 fn plan(suite: &str, repeats: u32) -> Vec<String> {
@@ -33,34 +38,56 @@ fn workers(shelf: &Path) -> Vec<libc::pid_t> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_worker).collect()
 }
 
-/// A campaign over Slurm whose workers and controller are killed meanwhile has the figures of a run of this machine.
-fn assert_campaign_survives(lab: Lab, mut slurm: Slurm, repeats: u32, kills: usize, controllers: usize) {
-    let lab = lab.with_own_cells("cells-of-campaign").taking_cells().with_slurm(&slurm.config());
+/// What a campaign has to survive.
+struct Harm {
+    repeats: u32,
+    /// Workers that are killed.
+    kills: usize,
+    /// How often the controller is.
+    controllers: usize,
+    /// Cells that somebody else measured too, and whether one of them is forged.
+    doubles: usize,
+    /// Entries whose files are cut short.
+    damaged: usize,
+}
+
+/// A campaign over Slurm whose workers and controller are killed, and whose shelf is harmed meanwhile, has the figures of a run
+/// of this machine.
+fn assert_campaign_survives(lab: Lab, mut slurm: Slurm, harm: &Harm) {
+    let lab = lab.with_own_cells("cells-of-doubles").taking_cells().with_slurm(&slurm.config());
     let suite = lab.suite("campaign", TASKS);
     let shelf = lab.path("shelf");
-    let plan = plan(&suite, repeats);
+    let mut wrongs = Wrongs::new(&lab, &suite, &shelf, (harm.doubles, harm.damaged));
+    let lab = lab.with_own_cells(wrongs::OWN);
+    let plan = plan(&suite, harm.repeats);
     let shelf_word = shelf.to_string_lossy().into_owned();
     let on = ["--shelf", &shelf_word, "--on", "slurm:workers=3,partition=test"];
     let mut run = lab.start_run(&[&words(&plan)[..], &on].concat());
     let (mut killed, mut lost, mut last) = (0, 0, Instant::now());
     while run.is_running() {
         let alive = workers(&shelf);
-        if killed < kills && !alive.is_empty() && last.elapsed() > Duration::from_secs(3) {
+        if killed < harm.kills && !alive.is_empty() && last.elapsed() > Duration::from_secs(3) {
             let victim = alive[killed % alive.len()];
             // SAFETY: a signal to a process of this test.
             unsafe { libc::kill(victim, libc::SIGKILL) };
             (killed, last) = (killed + 1, Instant::now());
         }
-        if lost < controllers && killed * (controllers + 1) >= kills * (lost + 1) {
+        if lost < harm.controllers && killed * (harm.controllers + 1) >= harm.kills * (lost + 1) {
             slurm.lose_controller(Duration::from_secs(2));
             lost += 1;
         }
+        wrongs.make_once(&lab);
         thread::sleep(Duration::from_millis(200));
     }
-    let campaign = run.wait().ended_with(0);
-    assert_eq!((killed, lost), (kills, controllers), "{}", campaign.text());
-    campaign.says(&["cells taken from the shelf, 0 measured"]);
-    let local = lab.run(&[&words(&plan)[..], &["--fresh"]].concat()).ended_with(0);
+    assert_eq!((killed, lost), (harm.kills, harm.controllers), "{}", run.stderr());
+    let mut campaign = run.wait();
+    if harm.doubles > 0 {
+        campaign = wrongs.found(&lab, campaign.ended_with(1), &[&words(&plan)[..], &on[..2]].concat()).ended_with(0);
+    } else {
+        campaign = campaign.ended_with(0);
+        campaign.says(&["cells taken from the shelf, 0 measured"]);
+    }
+    let local = lab.start_run(&[&words(&plan)[..], &["--fresh"]].concat()).wait_within(LIMIT).ended_with(0);
     assert_equal_figures(&campaign.results(), &local.results());
 }
 
@@ -69,30 +96,61 @@ fn a_campaign_on_slurm_survives_killed_workers_and_a_lost_controller() {
     let test = "cluster::a_campaign_on_slurm_survives_killed_workers_and_a_lost_controller";
     let Some(lab) = Lab::with_guests(test, 2) else { return };
     let Some(slurm) = Slurm::start(test, &lab.path("slurm"), 3) else { return };
-    assert_campaign_survives(lab, slurm, 4, 2, 1);
+    let harm = Harm { repeats: 4, kills: 2, controllers: 1, doubles: 0, damaged: 0 };
+    assert_campaign_survives(lab, slurm, &harm);
 }
 
-/// For `make drill`.
+/// For `make drill`. `DRILL_REPEATS=20` makes a fifth of it.
 #[test]
 #[ignore = "takes half an hour"]
 fn a_campaign_of_200_cells_survives_20_killed_workers() {
     let test = "cluster::a_campaign_of_200_cells_survives_20_killed_workers";
     let Some(lab) = Lab::with_guests(test, 2) else { return };
     let Some(slurm) = Slurm::start(test, &lab.path("slurm"), 3) else { return };
-    assert_campaign_survives(lab, slurm, 100, 20, 2);
+    let repeats = std::env::var("DRILL_REPEATS").map_or(100, |number| number.parse().unwrap());
+    let harm = Harm { repeats, kills: repeats as usize / 5, controllers: 2, doubles: 5, damaged: 3 };
+    assert_campaign_survives(lab, slurm, &harm);
+}
+
+/// With an ssh that runs the command here: what is tried is what becomes of the workers.
+fn with_ssh(lab: Lab) -> Lab {
+    let programs = lab.path("programs");
+    fs::create_dir(&programs).unwrap();
+    let ssh = programs.join("ssh");
+    fs::write(&ssh, "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nexec sh -c \"$2\"\n").unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    lab.with_programs(&programs)
+}
+
+/// The shelf keeps no cell that failed as a whole: workers note it, and nobody measures it again and again.
+#[test]
+fn a_cell_that_fails_as_a_whole_ends_no_campaign_and_is_waited_for_by_nobody() {
+    let test = "cluster::a_cell_that_fails_as_a_whole_ends_no_campaign_and_is_waited_for_by_nobody";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let lab = with_ssh(lab).with_own_cells("cells-of-failed").taking_cells();
+    let suite = lab.suite("failed", TASKS);
+    let hosts = lab.write("hosts", "a\nb\n");
+    let (shelf, on) = (lab.path("shelf"), format!("ssh:{hosts}"));
+    let shelf_word = shelf.to_string_lossy().into_owned();
+    let plan = ["--suite", &suite, "--fs", "ext4:mount=nosuchoption,ext2", "--repeat", "2", "--shelf", &shelf_word];
+    let local = lab.run(&plan[..6]).ended_with(1).results();
+    let lab = lab.with_own_cells("cells-of-campaign");
+    let campaign = lab.run(&[&plan[..], &["--on", &on]].concat()).ended_with(1);
+    campaign.says(&["2 cells taken from the shelf, 2 measured", "ext4 #1 failed: ", "nosuchoption"]);
+    assert_equal_figures(&local, &campaign.results());
+    assert_eq!(outcome(campaign.results().cell("ext4:mount=nosuchoption")).0, "failed");
+    let folders: Vec<_> = fs::read_dir(shelf.join("campaigns")).unwrap().flatten().collect();
+    let names = fs::read_dir(folders[0].path()).unwrap().flatten().map(|entry| entry.file_name());
+    let noted = names.filter(|name| name.to_string_lossy().starts_with("failed-")).count();
+    assert_eq!((folders.len(), noted), (1, 2));
+    assert!(!campaign.stderr.contains("workers ended"), "{}", campaign.text());
 }
 
 #[test]
 fn workers_by_ssh_end_with_the_run() {
     let test = "cluster::workers_by_ssh_end_with_the_run";
     let Some(lab) = Lab::with_guests(test, 2) else { return };
-    // It runs the command here: what is tried is what becomes of the workers.
-    let programs = lab.path("programs");
-    fs::create_dir(&programs).unwrap();
-    let ssh = programs.join("ssh");
-    fs::write(&ssh, "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nexec sh -c \"$2\"\n").unwrap();
-    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
-    let lab = lab.with_programs(&programs).with_own_cells("cells-of-ssh").taking_cells();
+    let lab = with_ssh(lab).with_own_cells("cells-of-ssh").taking_cells();
     let suite = lab.suite("ssh", TASKS);
     let hosts = lab.write("hosts", "a\nb # the second\n");
     let (shelf, on) = (lab.path("shelf"), format!("ssh:{hosts}"));

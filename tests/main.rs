@@ -32,6 +32,7 @@ mod lab;
 mod large;
 mod loops;
 mod made;
+mod many;
 mod next;
 mod older;
 mod opening;

@@ -21,7 +21,7 @@ fn run(lab: &Lab, suite: &str, filesystems: &str, options: &[&str]) -> Ran {
 }
 
 /// All entries of a shelf.
-fn entries(shelf: &Path) -> Vec<PathBuf> {
+pub fn entries(shelf: &Path) -> Vec<PathBuf> {
     let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found: Vec<PathBuf> = files(shelf.to_owned()).flat_map(files).collect();
     found.sort();
@@ -29,7 +29,7 @@ fn entries(shelf: &Path) -> Vec<PathBuf> {
 }
 
 /// Writes an entry beside another one, with right hashes; returns its path.
-fn forge(path: &Path, change: impl Fn(&mut Vec<Event>)) -> PathBuf {
+pub fn forge(path: &Path, change: impl Fn(&mut Vec<Event>)) -> PathBuf {
     let mut entry = Entry::read(path).unwrap();
     change(&mut entry.figures.events);
     entry.measured.host = "forger".into();
@@ -41,7 +41,7 @@ fn forge(path: &Path, change: impl Fn(&mut Vec<Event>)) -> PathBuf {
 }
 
 /// A second more in each time of mkfs.
-fn slower(events: &mut Vec<Event>) {
+pub fn slower(events: &mut Vec<Event>) {
     for event in events {
         if let Event::Sample { task, values, .. } = event
             && task == "mkfs"
@@ -190,4 +190,100 @@ fn what_is_no_shelf_is_refused() {
         lab.run(&["--suite", &suite, "--fs", "ext4", &format!("--verify={share}")]).ended_with(2).says(&["percentage"]);
     }
     assert_eq!(fs::read_dir(&shelf).unwrap().count(), 1);
+}
+
+/// A shelf that takes no more: the run goes on, and says so.
+#[test]
+fn a_full_shelf_and_a_read_only_one_are_said_and_stop_nothing() {
+    let test = "a_full_shelf_and_a_read_only_one_are_said_and_stop_nothing";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    if !has_namespaces(test) {
+        return;
+    }
+    let suite = lab.suite("one", TOUCH);
+    let first = run(&lab, &suite, "ext4", &[]).ended_with(0).results();
+    let lab = lab.with_own_cells("one").taking_cells();
+    let shelf = lab.path("shelf");
+    fs::create_dir(&shelf).unwrap();
+    let folder = shelf.to_string_lossy().into_owned();
+    // Room for the marker and the folders, and not for what is in them.
+    let full = format!("mount -t tmpfs -o size=16k none {folder} && exec \"$@\"");
+    let lab = lab.under(&["unshare", "-rm", "sh", "-c", &full, "sh"]);
+    let ran = run(&lab, &suite, "ext4", &["--shelf", &folder]).ended_with(0);
+    ran.says(&[&format!("a cell is not kept on {folder}"), "No space left on device"]);
+    assert_equal_figures(&first, &ran.results());
+    let exported = lab.command(&["shelf", "export", &folder]).ended_with(3);
+    exported.says(&["cannot write to the shelf", "No space left on device"]);
+
+    let lab = lab.with_own_cells("other");
+    fs::write(shelf.join("mountmark-shelf"), "1\n").unwrap();
+    let mount = format!("mount --bind {folder} {folder} && mount -o remount,ro,bind {folder} && exec \"$@\"");
+    let lab = lab.under(&["unshare", "-rm", "sh", "-c", &mount, "sh"]);
+    let ran = run(&lab, &suite, "ext4", &["--shelf", &folder]).ended_with(0);
+    ran.says(&[&format!("a cell is not kept on {folder}"), "Read-only file system"]);
+    assert_equal_figures(&first, &ran.results());
+}
+
+#[test]
+fn cells_are_taken_from_those_who_are_trusted() {
+    let Some(lab) = Lab::with_guests("cells_are_taken_from_those_who_are_trusted", 2) else { return };
+    let lab = lab.with_own_cells("of-ann").taking_cells();
+    let suite = lab.suite("one", TOUCH);
+    let shelf = lab.path("shelf").to_string_lossy().into_owned();
+    let path = |name: &str| lab.path(name).to_string_lossy().into_owned();
+    let (ann, bob) = (path("ann.key"), path("bob.key"));
+    let key = |file: &str, name: &str| {
+        let made = lab.command(&["shelf", "key", file, "--name", name]).ended_with(0);
+        assert_eq!(lab.command(&["shelf", "key", file, "--name", name]).stdout, made.stdout);
+        made.stdout
+    };
+    let list = lab.write("trusted", &format!("# our lab\n{}", key(&ann, "Ann")));
+    key(&bob, "Bob");
+    fn with<'a>(shelf: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+        [&["--shelf", shelf], options].concat()
+    }
+    let first = run(&lab, &suite, "ext4", &with(&shelf, &["--sign", &ann])).ended_with(0).results();
+
+    let lab = lab.with_own_cells("of-reader");
+    let taken = run(&lab, &suite, "ext4", &["--shelf", &format!("{shelf}:ro"), "--trust", &list]).ended_with(0);
+    taken.says(&["2 cells taken from the shelf, 0 measured"]);
+    assert_equal_figures(&first, &taken.results());
+
+    // Bob signs two cells, and nobody two more.
+    run(&lab, &suite, "ext2", &with(&shelf, &["--sign", &bob])).ended_with(0);
+    run(&lab, &suite, "xfs", &with(&shelf, &[])).ended_with(0);
+    let lab = lab.with_own_cells("of-another");
+    let again = run(&lab, &suite, "ext4,ext2,xfs", &with(&shelf, &["--trust", &list, "--sign", &ann])).ended_with(0);
+    again.says(&[
+        "4 cells not used, as no key of --trust signed them: 2 without a signature, 2 signed by others",
+        "2 cells taken from the shelf, 4 measured",
+    ]);
+    // Ann's stand in their places now.
+    let lab = lab.with_own_cells("of-a-third");
+    let all = run(&lab, &suite, "ext4,ext2,xfs", &with(&shelf, &["--trust", &list])).ended_with(0);
+    all.says(&["6 cells taken from the shelf, 0 measured"]);
+    assert_equal_figures(&again.results(), &all.results());
+}
+
+#[test]
+fn keys_that_are_none_are_refused_first() {
+    let lab = Lab::without_guests().taking_cells();
+    let suite = lab.suite("one", TOUCH);
+    let key = lab.path("key").to_string_lossy().into_owned();
+    let public = lab.command(&["shelf", "key", &key]).ended_with(0).stdout;
+    let public = lab.write("public", &public);
+    let nobody = lab.write("nobody", "# nobody yet\n");
+    for (option, file, reason) in [
+        ("--trust", &key, "line 1: this is a private key"),
+        ("--trust", &nobody, "has no key: nothing could be taken"),
+        ("--trust", &suite, "line 1: no public key"),
+        ("--sign", &public, "has a public key, and a private one is needed"),
+        ("--sign", &suite, "has no private key"),
+    ] {
+        lab.run(&["--suite", &suite, "--fs", "ext4", option, file]).ended_with(2).says(&[option, reason]);
+    }
+    lab.run(&["--suite", &suite, "--fs", "ext4", "--sign", "/nonexistent"])
+        .ended_with(3)
+        .says(&["cannot read the key"]);
+    lab.command(&["shelf", "key", &key, "--name", "a#b"]).ended_with(2).says(&["one line without #"]);
 }

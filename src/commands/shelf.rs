@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use mountmark_model::{Bytes, counted, visible};
 use mountmark_record::Timestamp;
-use mountmark_shelf::{Access, Entry, Folder};
+use mountmark_shelf::{Access, Entry, Folder, Imported, Signer};
 
 use super::run::{own_shelf, place};
 use crate::common::{self, WrongUse};
@@ -42,6 +42,14 @@ enum Verb {
         /// The other shelf
         from: PathBuf,
     },
+    /// Print the public key of a private one, which is made if there is none, as a line for a list of --trust
+    Key {
+        /// The file with the private key
+        file: PathBuf,
+        /// Whose it is
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Remove the cells that were written, or taken from your own shelf, least lately
     Prune {
         /// How much may stay
@@ -60,6 +68,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Verb::Check => check(&open(&here)?),
         Verb::Export { to } => copy(&open(&here)?, &Folder::open(&place(&to).0, Access::Write)?),
         Verb::Import { from } => copy(&open(&place(&from).0)?, &Folder::open(&here, Access::Write)?),
+        Verb::Key { file, name } => key(&file, name),
         Verb::Prune { keep: None, older: None } => {
             bail!(WrongUse("prune needs the size that may stay, such as 500MiB, or --older DAYS".into()))
         }
@@ -122,25 +131,25 @@ fn check(shelf: &Folder) -> Result<u8> {
 }
 
 fn copy(from: &Folder, to: &Folder) -> Result<u8> {
-    let (mut copied, mut there, mut faults) = (0, 0, 0);
-    for listed in from.list() {
-        match to.import(&listed.path) {
-            Ok(true) => copied += 1,
-            Ok(false) => there += 1,
-            Err(error) if mountmark_shelf::is_full(&error) => {
-                return Err(error).with_context(|| format!("cannot write to the shelf {}", to.path.display()));
-            }
-            Err(error) => {
-                faults += 1;
-                say!("mountmark: {} is not copied: {error:#}", listed.path.display());
-            }
-        }
+    let Imported { copied, there, faults } = mountmark_shelf::import(from, to)?;
+    for (path, error) in &faults {
+        say!("mountmark: {} is not copied: {error:#}", path.display());
     }
-    to.sync()?;
-    let faulty = if faults == 0 { String::new() } else { format!(", {faults} at fault") };
+    let faulty = if faults.is_empty() { String::new() } else { format!(", {} at fault", faults.len()) };
     let copied = counted(copied, "cell");
     common::print(&format!("{copied} copied to {}, {there} were there{faulty}\n", to.path.display()))?;
-    Ok(if faults == 0 { common::DONE } else { common::FAILED })
+    Ok(if faults.is_empty() { common::DONE } else { common::FAILED })
+}
+
+fn key(file: &Path, name: Option<String>) -> Result<u8> {
+    let signer = if file.exists() { Signer::read(file)? } else { Signer::make(file)? };
+    let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.unwrap_or_else(host);
+    if name.trim().is_empty() || name.trim().contains(['\n', '#']) {
+        bail!(WrongUse("--name: a name is one line without #".into()));
+    }
+    common::print(&format!("{} {}\n", signer.public(), visible(name.trim())))?;
+    Ok(common::DONE)
 }
 
 fn prune(shelf: &Folder, keep: Option<Bytes>, older: Option<u64>) -> Result<u8> {
@@ -148,6 +157,10 @@ fn prune(shelf: &Folder, keep: Option<Bytes>, older: Option<u64>) -> Result<u8> 
     let removed = shelf
         .prune(keep.map_or(u64::MAX, |keep| keep.0), age)
         .with_context(|| format!("cannot remove cells from {}", shelf.path.display()))?;
-    common::print(&format!("{} removed from {}\n", counted(removed, "cell"), shelf.path.display()))?;
+    let unfinished = match removed.unfinished {
+        0 => String::new(),
+        unfinished => format!(" and {} of killed runs", counted(unfinished, "unfinished file")),
+    };
+    common::print(&format!("{}{unfinished} removed from {}\n", counted(removed.cells, "cell"), shelf.path.display()))?;
     Ok(common::DONE)
 }

@@ -116,7 +116,7 @@ fn controller(folder: &Path, is_new: bool) -> Child {
 impl Drop for Slurm {
     fn drop(&mut self) {
         let mut scancel = command("scancel");
-        let _ = scancel.arg("--user=root").env("SLURM_CONF", self.config()).stderr(Stdio::null()).status();
+        let _ = scancel.arg("--me").env("SLURM_CONF", self.config()).stderr(Stdio::null()).status();
         for child in self.nodes.iter_mut().chain([&mut self.controller]) {
             let _ = child.kill();
             let _ = child.wait();

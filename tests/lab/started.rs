@@ -50,6 +50,13 @@ impl Started {
         move || guests_of(&parent)
     }
 
+    /// The most memory that it had so far, in KiB.
+    pub fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+    }
+
     /// Whether it has not ended yet.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child of this process").is_none()

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::folder;
+use crate::sign::{Signed, Signer};
 
 /// Of the file; entries of another one are not used.
 const FORMAT: u32 = 1;
@@ -49,6 +50,8 @@ pub struct Entry {
     pub key: CellKey,
     pub figures: Figures,
     pub measured: Measured,
+    /// Who signed it; the signature is right.
+    pub signed: Option<Signed>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -56,7 +59,9 @@ struct File {
     format: u32,
     key: Box<RawValue>,
     figures: Box<RawValue>,
-    measured: Measured,
+    measured: Box<RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signed: Option<Signed>,
 }
 
 /// An entry's file, before it is written.
@@ -67,11 +72,23 @@ pub struct Packed {
 }
 
 impl Entry {
+    /// Its file, with the signature that it has.
     pub fn pack(&self) -> Result<Packed> {
+        self.pack_as(|_, _, _| self.signed.clone())
+    }
+
+    /// Its file, signed.
+    pub fn pack_signed(&self, signer: &Signer) -> Result<Packed> {
+        self.pack_as(|key, figures, measured| Some(signer.sign(key, figures, measured)))
+    }
+
+    fn pack_as(&self, sign: impl FnOnce(&str, &str, &str) -> Option<Signed>) -> Result<Packed> {
         let key = RawValue::from_string(self.key.parts.to_string())?;
         let figures = RawValue::from_string(serde_json::to_string(&self.figures)?)?;
+        let measured = RawValue::from_string(serde_json::to_string(&self.measured)?)?;
+        let signed = sign(key.get(), figures.get(), measured.get());
         let name = format!("{}-{}{SUFFIX}", self.key.sha256, &sha256(figures.get().as_bytes())[..DIGITS]);
-        let text = serde_json::to_vec(&File { format: FORMAT, key, figures, measured: self.measured.clone() })?;
+        let text = serde_json::to_vec(&File { format: FORMAT, key, figures, measured, signed })?;
         ensure!(text.len() as u64 <= MOST, "it has more than {MOST} bytes");
         // Of what is measured, the name has a hash; of the rest, the file a sum.
         let mut packing = zstd::bulk::Compressor::new(3)?;
@@ -93,6 +110,29 @@ impl Entry {
     /// # Errors
     /// It is damaged, of another format, or not what its name says.
     pub fn unpack(name: &str, bytes: &[u8]) -> Result<Entry> {
+        let file = File::open(name, bytes)?;
+        let measured: Measured = serde_json::from_str(file.measured.get()).context("it is damaged")?;
+        let host = &measured.host;
+        ensure!(host.len() <= MOST_HOST && !host.contains(char::is_control), "its host has no name of one");
+        let (key_sha256, _) = hashes(name).context("its name is not that of a cell")?;
+        let parts = serde_json::from_str(file.key.get()).context("it is damaged")?;
+        let key = CellKey { sha256: key_sha256.to_owned(), parts };
+        let figures = serde_json::from_str(file.figures.get()).context("its figures are none")?;
+        Ok(Entry { key, figures, measured, signed: file.signed })
+    }
+
+    /// Whether a file of this name is what its name says; what its texts mean is not looked at.
+    ///
+    /// # Errors
+    /// As [`Entry::unpack`].
+    pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<()> {
+        File::open(name, bytes).map(drop)
+    }
+}
+
+impl File {
+    /// The texts of a file of this name.
+    fn open(name: &str, bytes: &[u8]) -> Result<File> {
         let (key_sha256, figures_sha256) = hashes(name).context("its name is not that of a cell")?;
         let mut text = Vec::new();
         let unpacking =
@@ -110,12 +150,10 @@ impl Entry {
         let file: File = serde_json::from_slice(&text).context("it is damaged")?;
         ensure!(sha256(file.figures.get().as_bytes()).starts_with(figures_sha256), "its figures were changed");
         ensure!(sha256(file.key.get().as_bytes()) == key_sha256, "its key was changed");
-        let host = &file.measured.host;
-        ensure!(host.len() <= MOST_HOST && !host.contains(char::is_control), "its host has no name of one");
-        let key = CellKey::of(serde_json::from_str(file.key.get()).context("it is damaged")?);
-        ensure!(key.sha256 == key_sha256, "its key was changed");
-        let figures = serde_json::from_str(file.figures.get()).context("its figures are none")?;
-        Ok(Entry { key, figures, measured: file.measured })
+        if let Some(signed) = &file.signed {
+            signed.check(file.key.get(), file.figures.get(), file.measured.get())?;
+        }
+        Ok(file)
     }
 }
 
@@ -150,6 +188,7 @@ pub(crate) mod tests {
                 environment: Environment { build: format!("{host}-build"), ..Environment::default() },
                 log: String::new(),
             },
+            signed: None,
         }
     }
 
@@ -161,6 +200,27 @@ pub(crate) mod tests {
             let packed = entry.pack().unwrap();
             assert_eq!(Entry::unpack(&packed.name, &packed.bytes).unwrap(), entry);
         }
+    }
+
+    #[test]
+    fn a_signature_comes_back_and_a_later_change_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let signer = Signer::make(&folder.path().join("key")).unwrap();
+        let entry = entry("a", 2.5, "one");
+        let packed = entry.pack_signed(&signer).unwrap();
+        assert_eq!(packed.name, entry.pack().unwrap().name);
+        let read = Entry::unpack(&packed.name, &packed.bytes).unwrap();
+        assert!(signer.public().ends_with(&read.signed.as_ref().unwrap().by));
+        // As it is copied to another shelf.
+        let again = read.pack().unwrap();
+        assert_eq!(Entry::unpack(&again.name, &again.bytes).unwrap(), read);
+        // The hashes in the name do not cover where it was measured.
+        let text = String::from_utf8(zstd::bulk::decompress(&packed.bytes, 1 << 20).unwrap()).unwrap();
+        let changed = text.replacen(r#""host":"one""#, r#""host":"two""#, 1);
+        assert_ne!(changed, text);
+        let changed = zstd::bulk::compress(changed.as_bytes(), 3).unwrap();
+        let error = Entry::unpack(&packed.name, &changed).unwrap_err().to_string();
+        assert!(error.contains("changed after it was signed"), "{error}");
     }
 
     #[test]

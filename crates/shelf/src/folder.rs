@@ -1,6 +1,7 @@
 //! A folder of entries: written, synced, renamed; no locks and no server, so that it may be on NFS or a mounted bucket.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,10 @@ const LAYOUT: &str = "1";
 pub(crate) const MOST: u64 = 64 << 20;
 /// The beginning of names of files in the making.
 const PARTIAL: &str = ".tmp";
+/// Characters behind it.
+const PARTIAL_MORE: usize = 6;
+/// How long after its last change nobody makes such a file any more.
+const ABANDONED: Duration = Duration::from_secs(6 * 3600);
 
 /// Whether a shelf gets what is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +46,14 @@ pub struct Listed {
     pub bytes: u64,
     /// When it was written, or taken last from this user's own shelf.
     pub used: SystemTime,
+}
+
+/// What was removed of a shelf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub cells: usize,
+    /// Files in the making, which killed runs left.
+    pub unfinished: usize,
 }
 
 impl Folder {
@@ -96,19 +109,18 @@ impl Folder {
 
     /// Learns which entries are there now; returns their number.
     pub fn look(&self) -> Result<usize> {
-        let parts =
-            fs::read_dir(&self.path).with_context(|| format!("cannot list the shelf {}", self.path.display()))?;
-        let mut names = BTreeSet::new();
-        for part in parts.flatten() {
-            let name = part.file_name();
-            let is_part = name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
-            if is_part {
-                names.extend(entries(&part.path()));
-            }
-        }
+        let parts = self.parts().with_context(|| format!("cannot list the shelf {}", self.path.display()))?;
+        let names: BTreeSet<String> = parts.flat_map(|part| entries(&part)).collect();
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         *known = names;
         Ok(known.len())
+    }
+
+    /// The folders of entries.
+    fn parts(&self) -> io::Result<impl Iterator<Item = PathBuf> + use<>> {
+        let is_part = |name: &OsStr| name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+        let entries = fs::read_dir(&self.path)?.flatten();
+        Ok(entries.filter(move |entry| is_part(&entry.file_name())).map(|entry| entry.path()))
     }
 
     /// Keys of the entries that are known.
@@ -162,9 +174,9 @@ impl Folder {
         names.into_iter().filter_map(entry).collect()
     }
 
-    /// Writes an entry, unless the same one is there.
-    pub fn put(&self, packed: &Packed) -> io::Result<()> {
-        self.keep(&packed.name, &packed.bytes, true).map(drop)
+    /// Writes an entry, unless the same one is there and is `good`.
+    pub fn put(&self, packed: &Packed, good: &dyn Fn(&Entry) -> bool) -> io::Result<()> {
+        self.keep((&packed.name, &packed.bytes), true, good).map(drop)
     }
 
     /// Copies the file of an entry, if it is sound, without waiting for the disk; false if the same one is there. A power cut
@@ -172,15 +184,16 @@ impl Folder {
     pub fn import(&self, from: &Path) -> Result<bool> {
         let name = from.file_name().and_then(|name| name.to_str()).context("its name is not that of a cell")?;
         let bytes = read(from, MOST)?;
-        Entry::unpack(name, &bytes)?;
-        Ok(self.keep(name, &bytes, false)?)
+        Entry::check(name, &bytes)?;
+        Ok(self.keep((name, &bytes), false, &|_| true)?)
     }
 
-    /// Writes an entry's file, and waits for the disk if it is to be `synced`; false if a sound one of this name is there.
-    fn keep(&self, name: &str, bytes: &[u8], synced: bool) -> io::Result<bool> {
+    /// Writes an entry's file, and waits for the disk if it is to be `synced`; false if a sound and `good` one of this name
+    /// is there.
+    fn keep(&self, (name, bytes): (&str, &[u8]), synced: bool, good: &dyn Fn(&Entry) -> bool) -> io::Result<bool> {
         let part = self.part(name);
         let path = part.join(name);
-        let is_new = Entry::read(&path).is_err();
+        let is_new = !Entry::read(&path).is_ok_and(|entry| good(&entry));
         if is_new {
             fs::create_dir_all(&part)?;
             place(&part, &path, bytes, synced)?;
@@ -215,28 +228,53 @@ impl Folder {
         }
     }
 
-    /// Removes the entries that were used least lately, until at most `bytes` are left, and those not used for `age`; returns
-    /// how many.
-    pub fn prune(&self, bytes: u64, age: Option<Duration>) -> io::Result<usize> {
+    /// Removes the entries that were used least lately, until at most `bytes` are left, and those not used for `age`; and what
+    /// killed runs left.
+    pub fn prune(&self, bytes: u64, age: Option<Duration>) -> io::Result<Pruned> {
+        let unfinished = self.sweep()?;
         let mut listed = self.list();
         listed.sort_by_key(|entry| std::cmp::Reverse(entry.used));
-        let (mut total, mut removed) = (0, 0);
+        let (mut total, mut cells) = (0, 0);
         for entry in listed {
             total += entry.bytes;
             let is_old = age.is_some_and(|age| entry.used.elapsed().is_ok_and(|unused| unused > age));
             if total > bytes || is_old {
-                match fs::remove_file(&entry.path) {
-                    // Another run removed it.
-                    Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    other => other?,
-                }
-                removed += 1;
+                remove(&entry.path)?;
+                cells += 1;
                 if let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) {
                     self.names.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
                 }
             }
         }
+        Ok(Pruned { cells, unfinished })
+    }
+
+    /// Removes files in the making that nobody makes any more; returns how many.
+    fn sweep(&self) -> io::Result<usize> {
+        let mut removed = 0;
+        for folder in self.parts()?.chain([self.path.clone()]) {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let is_ours = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)).is_some_and(|more| {
+                    more.len() == PARTIAL_MORE && more.bytes().all(|sign| sign.is_ascii_alphanumeric())
+                });
+                let Ok(data) = entry.metadata() else { continue };
+                let is_old = data.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED));
+                if is_ours && is_old && data.is_file() {
+                    remove(&entry.path())?;
+                    removed += 1;
+                }
+            }
+        }
         Ok(removed)
+    }
+}
+
+/// Removes a file, unless another process did.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 
@@ -294,7 +332,8 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 fn place(folder: &Path, path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let readable = fs::Permissions::from_mode(0o644);
-    let mut file = tempfile::Builder::new().prefix(PARTIAL).permissions(readable).tempfile_in(folder)?;
+    let mut new = tempfile::Builder::new();
+    let mut file = new.prefix(PARTIAL).rand_bytes(PARTIAL_MORE).permissions(readable).tempfile_in(folder)?;
     file.write_all(bytes)?;
     if synced {
         file.as_file().sync_all()?;

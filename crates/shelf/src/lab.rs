@@ -11,7 +11,7 @@ use mountmark_model::{Cell, Configuration, Environment, Event, Program, Taken, c
 use mountmark_random::Stream;
 
 use crate::entry::{Entry, Figures, Measured};
-use crate::{Shelf, verify};
+use crate::{Got, Shelf, verify};
 
 /// This user's own shelf grows to so many bytes; some 100,000 cells of a small suite.
 const OWN_MOST: u64 = 2 << 30;
@@ -45,10 +45,25 @@ struct State {
     decided: BTreeSet<u32>,
     /// Those that are measured again.
     sample: BTreeSet<u32>,
-    /// Environments of cells that were taken, by their indices.
-    taken: BTreeMap<u32, Environment>,
+    /// Cells that were taken, by their indices: from where, and which of `environments` they have.
+    taken: BTreeMap<u32, (Taken, usize)>,
+    /// Each once, without key and origin: those of 100,000 cells would fill memory.
+    environments: Vec<Environment>,
     measured: usize,
     verified: usize,
+}
+
+impl State {
+    /// Notes a cell that was taken.
+    fn take(&mut self, cell: u32, from: Taken, environment: Environment) {
+        let environment = Environment { key: String::new(), taken: None, ..environment };
+        let known = self.environments.iter().position(|known| *known == environment);
+        let at = known.unwrap_or(self.environments.len());
+        if known.is_none() {
+            self.environments.push(environment);
+        }
+        self.taken.insert(cell, (from, at));
+    }
 }
 
 impl<'a> Shelved<'a> {
@@ -58,7 +73,8 @@ impl<'a> Shelved<'a> {
 
     /// Whether a cell is on the shelves now: on each shared one that can be written, if there is one.
     pub fn is_there(&self, cell: &Cell) -> Result<bool> {
-        Ok(self.key_of(cell)?.is_some_and(|key| self.shelf.has_now(&key) && !self.shelf.lacks(&key)))
+        let is_there = |key: String| self.shelf.has_now(&key) && !self.shelf.lacks(&key) && self.shelf.trusts(&key);
+        Ok(self.key_of(cell)?.is_some_and(is_there))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -145,19 +161,24 @@ impl OpenLab for Shelved<'_> {
             ensure!(outcome.is_ok(), "its cell has failed");
             mountmark_run::fits(cell, events).map_err(|reason| anyhow!("it cannot be believed: {reason}"))
         };
-        let found = if self.how.fresh { None } else { self.shelf.get(&key, &fits)? };
+        let (found, spoilt) = match self.how.fresh {
+            true => (None, false),
+            false => {
+                let Got { entry, spoilt } = self.shelf.get(&key, &fits)?;
+                (entry, spoilt)
+            }
+        };
         if let Some((_, entry)) = &found
             && !self.is_sampled(cell.index)
         {
             self.shelf.used(entry);
-            if self.shelf.lacks(&key) {
+            if spoilt || self.shelf.lacks(&key) {
                 self.shelf.put(entry);
             }
             let Entry { figures, measured, .. } = entry.clone();
             figures.events.into_iter().for_each(on_event);
             let taken = Taken { host: measured.host, at: measured.at };
-            let environment = Environment { key, taken: Some(taken), ..measured.environment };
-            self.state().taken.insert(cell.index, environment);
+            self.state().take(cell.index, taken, measured.environment);
             return Ok(Ended::Outcome { outcome: figures.outcome, log: measured.log });
         }
         let mut events = Vec::new();
@@ -179,12 +200,12 @@ impl OpenLab for Shelved<'_> {
         {
             let environment = self.lab.environment(cell)?;
             let figures = Figures { outcome: outcome.clone(), events };
-            let entry = Entry { key, figures, measured: Measured::here(environment, log.clone()) };
+            let entry = Entry { key, figures, measured: Measured::here(environment, log.clone()), signed: None };
             if let Some((path, found)) = &found {
                 verify::compare((found, Some(path)), (&entry, None))?;
                 self.state().verified += 1;
             }
-            self.shelf.put(&entry);
+            self.shelf.put_new(&entry);
         }
         Ok(ended)
     }
@@ -194,10 +215,12 @@ impl OpenLab for Shelved<'_> {
     }
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {
-        if let Some(environment) = self.state().taken.get(&cell.index) {
-            return Ok(environment.clone());
-        }
         let key = self.key_of(cell)?.unwrap_or_default();
+        let state = self.state();
+        if let Some((taken, at)) = state.taken.get(&cell.index) {
+            return Ok(Environment { key, taken: Some(taken.clone()), ..state.environments[*at].clone() });
+        }
+        drop(state);
         Ok(Environment { key, ..self.lab.environment(cell)? })
     }
 

@@ -6,19 +6,26 @@
 
 mod entry;
 mod folder;
+mod import;
 mod lab;
+mod sign;
 mod verify;
 
 pub use entry::{Entry, Figures, Measured};
-pub use folder::{Access, Folder, Listed};
+pub use folder::{Access, Folder, Listed, Pruned};
+pub use import::{Imported, import};
 pub use lab::{How, Shelved};
+pub use sign::{Signed, Signer, Trust};
 pub use verify::Difference;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
+use entry::Packed;
 use mountmark_lab::cache;
+use mountmark_model::counted;
 
 /// The number of entries of a key.
 ///
@@ -40,13 +47,33 @@ pub fn is_full(error: &anyhow::Error) -> bool {
     cache::is_no_space(error) || cache::is_barred(error)
 }
 
+/// What shelves have under a key.
+pub struct Got {
+    pub entry: Option<(PathBuf, Entry)>,
+    /// Whether there is another file that cannot be used.
+    pub spoilt: bool,
+}
+
 /// Shelves in the order in which they are asked.
 pub struct Shelf {
     /// This user's own, in the cache; `None` if it can be neither read nor made.
     own: Option<Folder>,
     shared: Vec<Folder>,
+    keys: Keys,
     /// What went wrong without stopping anything, as sentences.
     troubles: Mutex<Vec<String>>,
+    /// Entries that were not used as nobody who is trusted signed them: without a signature, and signed by others.
+    unsigned: AtomicUsize,
+    strange: AtomicUsize,
+}
+
+/// Who signs, and whose signatures count.
+#[derive(Default)]
+pub struct Keys {
+    /// Signs what is measured.
+    pub signer: Option<Signer>,
+    /// Without it, all entries are used.
+    pub trust: Option<Trust>,
 }
 
 impl Shelf {
@@ -54,11 +81,12 @@ impl Shelf {
     ///
     /// # Errors
     /// A shared folder that is none, or is of another version.
-    pub fn open(own: &Path, others: &[(PathBuf, Access)]) -> Result<Shelf> {
+    pub fn open(own: &Path, others: &[(PathBuf, Access)], keys: Keys) -> Result<Shelf> {
         // A cache that cannot be written is no obstacle.
         let own = Folder::open(own, Access::Write).or_else(|_| Folder::open(own, Access::Read)).ok();
         let shared = others.iter().map(|(path, access)| Folder::open(path, *access)).collect::<Result<_>>()?;
-        Ok(Shelf { own, shared, troubles: Mutex::default() })
+        let (unsigned, strange) = Default::default();
+        Ok(Shelf { own, shared, keys, troubles: Mutex::default(), unsigned, strange })
     }
 
     /// Whether an entry with this key seems to be there.
@@ -71,18 +99,33 @@ impl Shelf {
         self.folders().any(|folder| folder.has_now(key))
     }
 
-    /// The entry of a key, with its file. One that is damaged, or does not fit, is as none.
+    /// Whether an entry of this key would be used, as far as signatures go.
+    pub(crate) fn trusts(&self, key: &str) -> bool {
+        let is_trusted = |(_, entry): (PathBuf, Result<Entry>)| entry.is_ok_and(|entry| self.is_trusted(&entry));
+        self.keys.trust.is_none() || self.folders().flat_map(|folder| folder.get(key)).any(is_trusted)
+    }
+
+    /// The entry of a key, with its file, and whether there is another one that is damaged or does not fit, which is as none.
     ///
     /// # Errors
     /// [`Difference`] between two that are there.
-    pub fn get(&self, key: &str, fits: &dyn Fn(&Entry) -> Result<()>) -> Result<Option<(PathBuf, Entry)>> {
-        let mut first: Option<(PathBuf, Entry)> = None;
+    pub fn get(&self, key: &str, fits: &dyn Fn(&Entry) -> Result<()>) -> Result<Got> {
+        let (mut first, mut spoilt): (Option<(PathBuf, Entry)>, bool) = (None, false);
         for folder in self.folders() {
             for (path, entry) in folder.get(key) {
+                if let Ok(entry) = &entry
+                    && !self.is_trusted(entry)
+                {
+                    let count = if entry.signed.is_some() { &self.strange } else { &self.unsigned };
+                    count.fetch_add(1, Ordering::Relaxed);
+                    spoilt = true;
+                    continue;
+                }
                 let entry = match entry.and_then(|entry| fits(&entry).map(|()| entry)) {
                     Ok(entry) => entry,
                     Err(error) => {
                         self.trouble(format!("{} is not used: {error:#}", path.display()));
+                        spoilt = true;
                         continue;
                     }
                 };
@@ -92,7 +135,7 @@ impl Shelf {
                 }
             }
         }
-        Ok(first)
+        Ok(Got { entry: first, spoilt })
     }
 
     /// Whether a shared shelf that can be written lacks an entry of this key.
@@ -100,14 +143,32 @@ impl Shelf {
         self.shared.iter().any(|folder| folder.access == Access::Write && !folder.has_now(key))
     }
 
+    /// Whether somebody who is trusted signed it, if that is asked for.
+    fn is_trusted(&self, entry: &Entry) -> bool {
+        let Some(trust) = &self.keys.trust else { return true };
+        entry.signed.as_ref().is_some_and(|signed| trust.has(&signed.by))
+    }
+
+    /// Puts what was measured on every shelf that can be written and lacks it, signed if there is a key.
+    pub fn put_new(&self, entry: &Entry) {
+        self.put_packed(match &self.keys.signer {
+            Some(signer) => entry.pack_signed(signer),
+            None => entry.pack(),
+        });
+    }
+
     /// Puts an entry on every shelf that can be written and lacks it.
     pub fn put(&self, entry: &Entry) {
-        let Ok(packed) = entry.pack().map_err(|error| self.trouble(format!("a cell is not kept: {error:#}"))) else {
+        self.put_packed(entry.pack());
+    }
+
+    fn put_packed(&self, packed: Result<Packed>) {
+        let Ok(packed) = packed.map_err(|error| self.trouble(format!("a cell is not kept: {error:#}"))) else {
             return;
         };
         for folder in self.folders().filter(|folder| folder.access == Access::Write) {
             let is_own = self.own.as_ref().is_some_and(|own| std::ptr::eq(own, folder));
-            if let Err(error) = folder.put(&packed)
+            if let Err(error) = folder.put(&packed, &|entry| self.is_trusted(entry))
                 && !(is_own && cache::bars(&error))
             {
                 self.trouble(format!("a cell is not kept on {}: {error:#}", folder.path.display()));
@@ -145,6 +206,14 @@ impl Shelf {
 
     /// What went wrong without stopping anything, as sentences, each once.
     pub fn troubles(&self) -> Vec<String> {
+        let [unsigned, strange] = [&self.unsigned, &self.strange].map(|count| count.swap(0, Ordering::Relaxed));
+        if unsigned + strange > 0 {
+            self.trouble(format!(
+                "{} not used, as no key of --trust signed {}: {unsigned} without a signature, {strange} signed by others",
+                counted(unsigned + strange, "cell"),
+                if unsigned + strange == 1 { "it" } else { "them" }
+            ));
+        }
         std::mem::take(&mut self.troubles.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }

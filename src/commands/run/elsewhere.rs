@@ -61,7 +61,7 @@ fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
     Ok(prepared.lab.key(cell)?.context(NO_KEYS)?.parts)
 }
 
-/// The words of this command line without `--on` and `--detach`, with the shelves if the environment named them.
+/// The words of this command line without `--on` and `--detach`, with the shelves and keys if the environment named them.
 fn words(arguments: &Arguments) -> Result<Vec<String>> {
     let (mut words, mut command) = (Vec::new(), Vec::new());
     let mut given = plan_file::expand(std::env::args_os())?.into_iter().skip(1);
@@ -77,8 +77,9 @@ fn words(arguments: &Arguments) -> Result<Vec<String>> {
             _ => words.push(word),
         }
     }
-    if !words.iter().any(|word| word.starts_with("--shelf")) {
-        words.extend(arguments.shelf.words());
+    let named = |words: &[String], name: &str| words.iter().any(|word| word.split('=').next() == Some(name));
+    for pair in arguments.shelf.words().chunks(2).filter(|pair| !named(&words, &pair[0])).collect::<Vec<_>>() {
+        words.extend_from_slice(pair);
     }
     for word in command {
         words.push(word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?);

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_lab::OpenLab;
 use mountmark_model::Lab;
-use mountmark_shelf::{Access, Folder, How, Shelf, Shelved};
+use mountmark_shelf::{Access, Folder, How, Keys, Shelf, Shelved, Signer, Trust};
 
 use crate::common::{self, WrongUse};
 
@@ -28,6 +28,12 @@ pub struct ShelfOptions {
     /// and put there once measured. FOLDER:ro is only read
     #[arg(long, value_name = "FOLDER", value_delimiter = ',', env = "MOUNTMARK_SHELF")]
     shelf: Vec<PathBuf>,
+    /// Sign the cells that are measured with this private key, which `mountmark shelf key FILE` makes
+    #[arg(long, value_name = "FILE", env = "MOUNTMARK_SHELF_KEY")]
+    sign: Option<PathBuf>,
+    /// Take only cells that one of these public keys signed: a file with a key a line, and a name behind it
+    #[arg(long, value_name = "FILE", env = "MOUNTMARK_SHELF_TRUST")]
+    trust: Option<PathBuf>,
 }
 
 impl ShelfOptions {
@@ -43,7 +49,17 @@ impl ShelfOptions {
 
     /// As arguments.
     pub fn words(&self) -> Vec<String> {
-        self.shelf.iter().flat_map(|path| ["--shelf".to_owned(), path.display().to_string()]).collect()
+        let shelves = self.shelf.iter().map(|path| ("--shelf", path));
+        let keys = [("--sign", &self.sign), ("--trust", &self.trust)];
+        let keys = keys.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
+        shelves.chain(keys).flat_map(|(name, path)| [name.to_owned(), path.display().to_string()]).collect()
+    }
+
+    /// Who signs, and whose signatures count.
+    fn keys(&self) -> Result<Keys> {
+        let signer = self.sign.as_deref().map(Signer::read).transpose().map_err(|error| wrong("--sign", error))?;
+        let trust = self.trust.as_deref().map(Trust::read).transpose().map_err(|error| wrong("--trust", error))?;
+        Ok(Keys { signer, trust })
     }
 
     /// Refuses shelves where figures have no keys, and folders that are none, before anything is fetched. Makes those that are
@@ -55,12 +71,9 @@ impl ShelfOptions {
                 kind.name()
             )));
         }
+        self.keys()?;
         for (path, access) in self.shelf.iter().map(|path| place(path)).filter(|_| !is_dry) {
-            if let Err(error) = Folder::check(&path, access) {
-                // What the system refuses is no wrong use.
-                let is_refused = error.chain().any(|cause| cause.is::<std::io::Error>());
-                return Err(if is_refused { error } else { WrongUse(format!("--shelf: {error:#}")).into() });
-            }
+            Folder::check(&path, access).map_err(|error| wrong("--shelf", error))?;
         }
         Ok(())
     }
@@ -81,12 +94,19 @@ impl ShelfOptions {
         if !kind.capabilities().exact_clock {
             return Ok(None);
         }
-        let shelf = Shelf::open(&own_shelf(), &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>())?;
+        let shelf =
+            Shelf::open(&own_shelf(), &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>(), self.keys()?)?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
         // Entries hold no profiles.
         let how = How { fresh: self.fresh || is_profiled, verify: self.verify, seed };
         Ok(Some(Shelved::new(lab, shelf, how)))
     }
+}
+
+/// What is wrong with the value of an option. What the system refuses is no wrong use.
+fn wrong(option: &str, error: anyhow::Error) -> anyhow::Error {
+    let is_refused = error.chain().any(|cause| cause.is::<std::io::Error>());
+    if is_refused { error } else { WrongUse(format!("{option}: {error:#}")).into() }
 }
 
 /// This user's own shelf, in the cache.

@@ -8,7 +8,7 @@ fn entries_are_found_by_their_keys_among_other_files() {
     let shelf = Folder::open(&path, Access::Write).unwrap();
     let (one, other) = (entry("a", 1.5, "n1"), entry("b", 2.5, "n1"));
     for entry in [&one, &other, &one] {
-        shelf.put(&entry.pack().unwrap()).unwrap();
+        shelf.put(&entry.pack().unwrap(), &|_| true).unwrap();
     }
     for name in ["notes.txt", "ab", ".tmpXYZ", "aa.cell"] {
         fs::write(path.join(&one.key.sha256[..2]).join(name), b"x").unwrap();
@@ -22,7 +22,7 @@ fn entries_are_found_by_their_keys_among_other_files() {
     assert!(again.has(&other.key.sha256) && !again.has(&"0".repeat(64)));
     // Another process put it there after this one had looked.
     let late = entry("c", 1.0, "n2");
-    shelf.put(&late.pack().unwrap()).unwrap();
+    shelf.put(&late.pack().unwrap(), &|_| true).unwrap();
     assert_eq!(again.get(&late.key.sha256).len(), 1);
 }
 
@@ -31,11 +31,11 @@ fn a_damaged_entry_is_written_again() {
     let root = tempfile::tempdir().unwrap();
     let shelf = Folder::open(root.path(), Access::Write).unwrap();
     let one = entry("a", 1.5, "n1");
-    shelf.put(&one.pack().unwrap()).unwrap();
+    shelf.put(&one.pack().unwrap(), &|_| true).unwrap();
     let path = shelf.list()[0].path.clone();
     fs::write(&path, b"damaged").unwrap();
     assert!(shelf.get(&one.key.sha256)[0].1.is_err());
-    shelf.put(&one.pack().unwrap()).unwrap();
+    shelf.put(&one.pack().unwrap(), &|_| true).unwrap();
     assert!(shelf.get(&one.key.sha256)[0].1.is_ok());
 }
 
@@ -78,14 +78,54 @@ fn what_was_used_least_lately_goes_first() {
     let shelf = Folder::open(root.path(), Access::Write).unwrap();
     let all = ["a", "b", "c"].map(|part| entry(part, 1.0, "n1"));
     for (entry, hours) in all.iter().zip([3, 2, 1]) {
-        shelf.put(&entry.pack().unwrap()).unwrap();
+        shelf.put(&entry.pack().unwrap(), &|_| true).unwrap();
         let listed = shelf.list().into_iter().find(|listed| listed.path.to_string_lossy().contains(&entry.key.sha256));
         let file = File::options().write(true).open(listed.unwrap().path).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
     }
     shelf.mark_used(&all[0].key.sha256);
     let each = shelf.list()[0].bytes;
-    assert_eq!(shelf.prune(each * 3, None).unwrap(), 0);
-    assert_eq!(shelf.prune(each * 2 + each / 2, None).unwrap(), 1);
+    assert_eq!(shelf.prune(each * 3, None).unwrap(), Pruned::default());
+    assert_eq!(shelf.prune(each * 2 + each / 2, None).unwrap(), Pruned { cells: 1, unfinished: 0 });
     assert_eq!(all.each_ref().map(|entry| shelf.has(&entry.key.sha256)), [true, false, true]);
+}
+
+#[test]
+fn files_in_the_making_go_when_nobody_makes_them_any_more() {
+    let root = tempfile::tempdir().unwrap();
+    let shelf = Folder::open(root.path(), Access::Write).unwrap();
+    shelf.put(&entry("a", 1.0, "n1").pack().unwrap(), &|_| true).unwrap();
+    let part = shelf.list()[0].path.parent().unwrap().to_owned();
+    // What a killed run leaves, with the name that the program gives it.
+    let left = |folder: &Path| tempfile::Builder::new().prefix(PARTIAL).tempfile_in(folder).unwrap().keep().unwrap().1;
+    let (old, other, young) = (left(&part), left(root.path()), left(&part));
+    let foreign =
+        [part.join(".tmp"), part.join(".tmpfiles-of-mine"), root.path().join(".tmp.a1.b"), part.join("x.tmp")];
+    foreign.iter().for_each(|path| fs::write(path, b"mine").unwrap());
+    fs::create_dir(part.join(".tmpFolder")).unwrap();
+    for path in foreign.iter().chain([&old, &other]) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - ABANDONED - Duration::from_secs(60)).unwrap();
+    }
+    assert_eq!(shelf.prune(u64::MAX, None).unwrap(), Pruned { cells: 0, unfinished: 2 });
+    assert!(!old.exists() && !other.exists() && young.exists());
+    assert!(foreign.iter().all(|path| path.exists()) && part.join(".tmpFolder").exists());
+}
+
+#[test]
+fn a_shelf_among_ten_thousand_foreign_files_is_a_shelf() {
+    let root = tempfile::tempdir().unwrap();
+    let shelf = Folder::open(root.path(), Access::Write).unwrap();
+    let one = entry("a", 1.0, "n1");
+    shelf.put(&one.pack().unwrap(), &|_| true).unwrap();
+    let part = shelf.list()[0].path.parent().unwrap().to_owned();
+    for number in 0..5000 {
+        fs::write(root.path().join(format!("letter {number}")), b"").unwrap();
+        fs::write(part.join(format!("{number:064x}-{number:016x}.cell.txt")), b"").unwrap();
+    }
+    let again = Folder::open(root.path(), Access::Write).unwrap();
+    assert_eq!(again.list().len(), 1);
+    assert!(again.get(&one.key.sha256)[0].1.is_ok());
+    assert_eq!(again.prune(0, None).unwrap(), Pruned { cells: 1, unfinished: 0 });
+    assert_eq!(fs::read_dir(&part).unwrap().count(), 5000);
 }

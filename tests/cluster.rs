@@ -136,7 +136,7 @@ fn a_cell_that_fails_as_a_whole_ends_no_campaign_and_is_waited_for_by_nobody() {
     let local = lab.run(&plan[..6]).ended_with(1).results();
     let lab = lab.with_own_cells("cells-of-campaign");
     let campaign = lab.run(&[&plan[..], &["--on", &on]].concat()).ended_with(1);
-    campaign.says(&["2 cells taken from the shelf, 2 measured", "ext4 #1 failed: ", "nosuchoption"]);
+    campaign.says(&["2 cells taken from the shelf, 2 measured", "ext4:mount=nosuchoption #1 failed: "]);
     assert_equal_figures(&local, &campaign.results());
     assert_eq!(outcome(campaign.results().cell("ext4:mount=nosuchoption")).0, "failed");
     let folders: Vec<_> = fs::read_dir(shelf.join("campaigns")).unwrap().flatten().collect();

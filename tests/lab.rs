@@ -245,6 +245,7 @@ impl Lab {
         command.args(words).args(arguments).env("TMPDIR", self.temporary()).env("XDG_CONFIG_HOME", self.path("config"));
         command.env("XDG_DATA_HOME", self.path("data"));
         command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS").env_remove("MOUNTMARK_SHELF");
+        command.env_remove("MOUNTMARK_SHELF_KEY").env_remove("MOUNTMARK_SHELF_TRUST");
         command.env("MOUNTMARK_FRESH", if self.takes { "false" } else { "true" });
         if let Some(config) = &self.slurm {
             command.env("SLURM_CONF", config);

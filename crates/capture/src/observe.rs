@@ -1,0 +1,254 @@
+//! Each stopped call becomes what it touches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::calls::{Call, Kind, Touch, Use};
+use crate::process::Thread;
+use crate::program;
+use crate::reach::{self, Address};
+use crate::refusal::{Refusal, Result};
+use crate::tree::{Before, Tree};
+use crate::walk::{Walker, is_kernels};
+
+/// What a user should know of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Files outside the working directory and /tmp that were written.
+    pub outside: BTreeSet<PathBuf>,
+    /// Files of the kernel that were read: a guest's say something else.
+    pub kernel: BTreeSet<PathBuf>,
+    /// Folders of the system that were listed.
+    pub listed: BTreeSet<PathBuf>,
+    /// Programs that asked for io_uring and did not get it.
+    pub io_uring: BTreeSet<String>,
+    /// Programs that still ran when the command had ended.
+    pub left: Vec<String>,
+}
+
+/// What to do with a stopped call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Then {
+    GoOn,
+    /// See what it returns.
+    Await(Address),
+    /// It fails with this error.
+    Fail(i32),
+}
+
+/// Where the notes of all calls are kept.
+pub struct Observer {
+    pub tree: Tree,
+    pub notes: Notes,
+    /// Programs that ran, and from where.
+    pub programs: BTreeMap<PathBuf, PathBuf>,
+    walker: Walker,
+    folder: PathBuf,
+    /// Nothing of this folder is the command's.
+    output: PathBuf,
+    /// Names of sockets that the command bound.
+    bound: BTreeSet<String>,
+}
+
+impl Observer {
+    pub fn new(folder: &Path, output: &Path, tree: Tree) -> Observer {
+        Observer {
+            tree,
+            notes: Notes::default(),
+            programs: BTreeMap::new(),
+            walker: Walker::default(),
+            folder: folder.to_owned(),
+            output: output.to_owned(),
+            bound: BTreeSet::new(),
+        }
+    }
+
+    /// A call that is about to be made.
+    pub fn see(&mut self, thread: Thread, call: &Call) -> Result<Then> {
+        match call.kind() {
+            Kind::Files => {
+                let flags = |address: u64| {
+                    let mut how = [0; 8];
+                    (thread.memory(address, &mut how) == how.len()).then(|| u64::from_ne_bytes(how))
+                };
+                let touches = call.touches(flags);
+                let paths = touches.iter().map(|touch| self.touch(thread, touch)).collect::<Result<Vec<_>>>()?;
+                if let ([Touch { with: Use::Away, .. }, other], [Some(old), Some(new)]) = (&touches[..], &paths[..]) {
+                    self.tree.rename(old, new)?;
+                    if other.with == Use::Away {
+                        self.tree.rename(new, old)?;
+                    }
+                }
+                Ok(Then::GoOn)
+            }
+            Kind::Connect => Ok(self.reached(thread, call.arguments[1], call.arguments[2])),
+            Kind::Send => Ok(self.reached(thread, call.arguments[4], call.arguments[5])),
+            Kind::Bind => {
+                match self.read_address(thread, call.arguments[1], call.arguments[2]) {
+                    Address::File(name) => {
+                        if let Some(path) = self.find(thread, libc::AT_FDCWD, name.as_os_str(), false)? {
+                            self.tree.touch(&path, Use::Make)?;
+                        }
+                    }
+                    Address::Abstract(name) => {
+                        self.bound.insert(name);
+                    }
+                    Address::Network(_) | Address::Other => {}
+                }
+                Ok(Then::GoOn)
+            }
+            Kind::IoUring => {
+                self.notes.io_uring.insert(thread.label());
+                Ok(Then::Fail(libc::ENOSYS))
+            }
+            Kind::Trace => Err(Refusal::Tracer { program: thread.label() }),
+            Kind::OtherRoot(what) => Err(Refusal::OtherRoot { program: thread.label(), what }),
+        }
+    }
+
+    fn read_address(&self, thread: Thread, at: u64, length: u64) -> Address {
+        let mut bytes = [0; 128];
+        let length = bytes.len().min(usize::try_from(length).unwrap_or(0));
+        let read = thread.memory(at, &mut bytes[..length]);
+        reach::address(&bytes[..read])
+    }
+
+    /// Whether it matters that a socket reaches its address.
+    fn reached(&mut self, thread: Thread, at: u64, length: u64) -> Then {
+        let address = match self.read_address(thread, at, length) {
+            Address::Other => return Then::GoOn,
+            Address::Abstract(name) if self.bound.contains(&name) => return Then::GoOn,
+            Address::File(name) => {
+                let Ok(Some(path)) = self.find(thread, libc::AT_FDCWD, name.as_os_str(), true) else { return Then::GoOn };
+                // Sockets of the command's own programs are new.
+                if self.tree.touch(&path, Use::Look).is_err() || self.tree.nodes[&path].before != Before::Special {
+                    return Then::GoOn;
+                }
+                Address::File(path)
+            }
+            other => other,
+        };
+        Then::Await(address)
+    }
+
+    /// A call that returned.
+    pub fn returned(&self, thread: Thread, address: &Address, result: i64) -> Result<()> {
+        if result < 0 && result != -i64::from(libc::EINPROGRESS) {
+            return Ok(());
+        }
+        let program = thread.label();
+        Err(match address {
+            Address::Network(address) => Refusal::Network { program, address: address.clone() },
+            Address::File(path) => Refusal::Daemon { program, address: path.display().to_string() },
+            Address::Abstract(name) => Refusal::Daemon { program, address: name.clone() },
+            Address::Other => return Ok(()),
+        })
+    }
+
+    /// The real path of a name. None where the kernel finds none either.
+    fn find(&mut self, thread: Thread, folder: i32, name: &OsStr, follows: bool) -> Result<Option<PathBuf>> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let folder = match Path::new(name).is_absolute() {
+            true => PathBuf::from("/"),
+            false => match thread.open_file(folder) {
+                Some(folder) => folder,
+                None => return Ok(None),
+            },
+        };
+        let Some(found) = self.walker.walk(&folder, name, follows) else { return Ok(None) };
+        for link in &found.links {
+            self.tree.touch(link, Use::Look)?;
+        }
+        Ok(Some(found.path))
+    }
+
+    fn touch(&mut self, thread: Thread, touch: &Touch) -> Result<Option<PathBuf>> {
+        let name: Option<OsString> = match touch.name {
+            Some(address) => match thread.name(address) {
+                Some(name) => Some(name),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let path = match name {
+            Some(name) => self.find(thread, touch.folder, &name, touch.follows)?,
+            None => thread.open_file(touch.folder),
+        };
+        let Some(path) = path else { return Ok(None) };
+        if path.starts_with(&self.output) {
+            return Ok(None);
+        }
+        if is_kernels(&path) {
+            // What /dev/stdin leads to is not the kernel's.
+            let is_descriptor = path.iter().any(|part| part == "fd");
+            if touch.with != Use::Look && !is_descriptor {
+                self.notes.kernel.insert(reach::without_numbers(&path));
+            }
+            return Ok(None);
+        }
+        self.tree.touch(&path, touch.with)?;
+        if (touch.is_open || touch.with == Use::Read) && self.tree.nodes[&path].before == Before::Special {
+            reach::check_open(&path, &thread.label())?;
+        }
+        self.follow_up(thread, touch, &path)?;
+        Ok(Some(path))
+    }
+
+    /// What a use means beyond its file.
+    fn follow_up(&mut self, thread: Thread, touch: &Touch, path: &Path) -> Result<()> {
+        let node = &self.tree.nodes[path];
+        let kind = node.before.clone();
+        match touch.with {
+            Use::Execute => self.executed(thread, path, 0)?,
+            Use::Read if kind == Before::Folder => {
+                self.tree.list(path)?;
+                if is_systems(path) {
+                    self.notes.listed.insert(path.to_owned());
+                }
+            }
+            _ => {}
+        }
+        let is_name = matches!(touch.with, Use::Remove | Use::Away | Use::Onto);
+        if is_name && (kind != Before::File || std::fs::symlink_metadata(path).is_ok_and(|now| !now.is_file())) {
+            self.walker.forget();
+        }
+        let is_memory = ["/tmp", "/dev"].iter().any(|place| path.starts_with(place));
+        if touch.with.changes() && !path.starts_with(&self.folder) && !is_memory {
+            self.notes.outside.insert(path.to_owned());
+        }
+        Ok(())
+    }
+
+    /// A file is about to be executed: what starts it is executed, too.
+    fn executed(&mut self, thread: Thread, path: &Path, depth: usize) -> Result<()> {
+        // As deep as the kernel goes.
+        if depth > 4 || self.programs.contains_key(path) {
+            return Ok(());
+        }
+        let starter = program::starter(path)?;
+        if std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+            let from = thread.open_file(libc::AT_FDCWD).unwrap_or_default();
+            self.programs.insert(path.to_owned(), from);
+        }
+        let Some(starter) = starter else { return Ok(()) };
+        if let Some(found) = self.find(thread, libc::AT_FDCWD, starter.as_os_str(), true)? {
+            self.tree.touch(&found, Use::Execute)?;
+            self.executed(thread, &found, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// A file that this program opens for the command.
+    pub fn opened_for(&mut self, path: &Path) -> Result<()> {
+        self.tree.touch(path, Use::Read)
+    }
+}
+
+/// Whether a guest has files of its own there, which are not those of this machine.
+pub fn is_systems(path: &Path) -> bool {
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/boot", "/opt"].iter().any(|place| path.starts_with(place))
+        || path == Path::new("/")
+}

@@ -47,8 +47,6 @@ pub struct Touch {
     /// Whether a symbolic link at the end is followed.
     pub follows: bool,
     pub with: Use,
-    /// Whether the file may be missing and is then made.
-    pub makes: bool,
     /// Opened with O_PATH, or not opened at all.
     pub is_open: bool,
 }
@@ -102,7 +100,6 @@ impl Call {
             name: Some(self.arguments[name]),
             follows,
             with,
-            makes: matches!(with, Make | Onto),
             is_open: matches!(with, Execute | Write),
         };
         let here = |name: usize, follows: bool, as_: Use| with(AT_FDCWD, name, follows, as_);
@@ -154,7 +151,7 @@ impl Call {
 
     fn open_file(&self, argument: usize, with: Use) -> Touch {
         let is_open = with == Use::Execute;
-        Touch { folder: self.folder(argument), name: None, follows: true, with, makes: false, is_open }
+        Touch { folder: self.folder(argument), name: None, follows: true, with, is_open }
     }
 }
 
@@ -169,7 +166,7 @@ fn open(folder: c_int, name: u64, flags: c_int) -> Touch {
     };
     let follows = !has(libc::O_NOFOLLOW) && !has(libc::O_CREAT | libc::O_EXCL);
     let is_open = with != Use::Look;
-    Touch { folder, name: Some(name), follows, with, makes: has(libc::O_CREAT) && !is_temporary, is_open }
+    Touch { folder, name: Some(name), follows, with, is_open }
 }
 
 #[cfg(test)]
@@ -189,8 +186,8 @@ mod tests {
         assert_eq!(opened(libc::O_RDONLY | libc::O_TRUNC).with, Use::Write);
         assert_eq!(opened(libc::O_PATH).with, Use::Look);
         let made = opened(libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
-        assert!(made.makes && !made.follows && made.with == Use::Write);
-        assert!(!opened(libc::O_TMPFILE | libc::O_RDWR).makes);
+        assert!(!made.follows && made.with == Use::Write);
+        assert_eq!(opened(libc::O_TMPFILE | libc::O_RDWR).with, Use::Look);
         assert!(opened(libc::O_WRONLY | libc::O_CREAT).follows);
     }
 

@@ -32,9 +32,17 @@ pub struct Notes {
 pub enum Then {
     GoOn,
     /// See what it returns.
-    Await(Address),
+    Await(Awaited),
     /// It fails with this error.
     Fail(i32),
+}
+
+/// A call whose result matters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    Reach(Address),
+    /// The new names of folders.
+    Rename(Vec<PathBuf>),
 }
 
 /// Where the notes of all calls are kept.
@@ -75,9 +83,13 @@ impl Observer {
                 let touches = call.touches(flags);
                 let paths = touches.iter().map(|touch| self.touch(thread, touch)).collect::<Result<Vec<_>>>()?;
                 if let ([Touch { with: Use::Away, .. }, other], [Some(old), Some(new)]) = (&touches[..], &paths[..]) {
-                    self.tree.rename(old, new)?;
+                    let mut folders = Vec::new();
+                    folders.extend(self.tree.rename(old, new)?.then(|| new.clone()));
                     if other.with == Use::Away {
-                        self.tree.rename(new, old)?;
+                        folders.extend(self.tree.rename(new, old)?.then(|| old.clone()));
+                    }
+                    if !folders.is_empty() {
+                        return Ok(Then::Await(Awaited::Rename(folders)));
                     }
                 }
                 Ok(Then::GoOn)
@@ -129,14 +141,21 @@ impl Observer {
             }
             other => other,
         };
-        Then::Await(address)
+        Then::Await(Awaited::Reach(address))
     }
 
     /// A call that returned.
-    pub fn returned(&self, thread: Thread, address: &Address, result: i64) -> Result<()> {
+    pub fn returned(&mut self, thread: Thread, awaited: &Awaited, result: i64) -> Result<()> {
         if result < 0 && result != -i64::from(libc::EINPROGRESS) {
             return Ok(());
         }
+        let address = match awaited {
+            Awaited::Reach(address) => address,
+            Awaited::Rename(folders) => {
+                folders.iter().for_each(|folder| self.tree.replaced(folder));
+                return Ok(());
+            }
+        };
         let program = thread.label();
         Err(match address {
             Address::Network(address) => Refusal::Network { program, address: address.clone() },

@@ -126,11 +126,6 @@ impl Thread {
         path.filter(|path| path.is_absolute())
     }
 
-    /// The file of the program that it runs.
-    pub fn program(self) -> Option<PathBuf> {
-        self.link("exe")
-    }
-
     /// What it calls itself.
     pub fn label(self) -> String {
         let name = std::fs::read_to_string(format!("/proc/{}/comm", self.0)).unwrap_or_default();

@@ -12,9 +12,8 @@ use libc::{c_int, pid_t};
 
 use crate::child::Child;
 use crate::filter::FOREIGN;
-use crate::observe::{Observer, Then};
+use crate::observe::{Awaited, Observer, Then};
 use crate::process::Thread;
-use crate::reach::Address;
 use crate::refusal::{Refusal, Result};
 
 /// What the lab's guests have for a command.
@@ -95,7 +94,7 @@ struct Tracer<'a> {
     /// All that are not waited for, so that their numbers are theirs.
     threads: BTreeSet<pid_t>,
     /// Threads in a call whose result matters.
-    awaited: BTreeMap<pid_t, Address>,
+    awaited: BTreeMap<pid_t, Awaited>,
     shared: &'a Shared,
     observer: &'a mut Observer,
     stops: u64,
@@ -202,8 +201,8 @@ impl Tracer<'_> {
             },
             _ if signal == libc::SIGTRAP | 0x80 => {
                 let result = thread.result();
-                if let (Some(address), Some(result)) = (self.awaited.remove(&thread.0), result) {
-                    self.observer.returned(thread, &address, result)?;
+                if let (Some(awaited), Some(result)) = (self.awaited.remove(&thread.0), result) {
+                    self.observer.returned(thread, &awaited, result)?;
                 }
                 thread.go_on(0);
             }
@@ -225,8 +224,8 @@ impl Tracer<'_> {
         }
         match self.observer.see(thread, &call)? {
             Then::GoOn => thread.go_on(0),
-            Then::Await(address) => {
-                self.awaited.insert(thread.0, address);
+            Then::Await(awaited) => {
+                self.awaited.insert(thread.0, awaited);
                 thread.finish_call();
             }
             Then::Fail(error) => {

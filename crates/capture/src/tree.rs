@@ -135,19 +135,24 @@ impl Tree {
         Ok(())
     }
 
-    /// Notes that `old` is about to get the name `new`.
-    pub fn rename(&mut self, old: &Path, new: &Path) -> Result<()> {
-        if fs::symlink_metadata(old).is_ok_and(|metadata| metadata.is_dir()) {
+    /// Notes that `old` is about to get the name `new`. Says whether it is a folder.
+    pub fn rename(&mut self, old: &Path, new: &Path) -> Result<bool> {
+        let is_folder = fs::symlink_metadata(old).is_ok_and(|metadata| metadata.is_dir());
+        if is_folder {
             self.whole(old)?;
-            if let Some(node) = self.nodes.get_mut(new) {
-                node.replaced = true;
-            }
         }
         if let Some(node) = self.nodes.get_mut(old) {
             node.existed = true;
         }
         self.moves.push((old.to_owned(), new.to_owned()));
-        Ok(())
+        Ok(is_folder)
+    }
+
+    /// Notes that another folder has this name now.
+    pub fn replaced(&mut self, path: &Path) {
+        if let Some(node) = self.nodes.get_mut(path) {
+            node.replaced = true;
+        }
     }
 
     /// Notes all that a folder holds, since it is needed under another name.

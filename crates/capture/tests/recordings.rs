@@ -112,8 +112,8 @@ fn the_same_recording_gives_the_same_tar() {
     let recorder = Recorder::new();
     recorder.write("a/b", "text");
     recorder.write("c", &"x".repeat(100_000));
-    let [one, two] = [(), ()].map(|()| recorder.record("cat a/b c | sort > d; rm d; ls a").pack());
-    assert_eq!(fs::read(one.tar()).unwrap(), fs::read(two.tar()).unwrap());
+    let [one, two] = [(), ()].map(|()| recorder.record("cat a/b c | sort | tail -c 5; ls a").pack());
+    assert!(fs::read(one.tar()).unwrap() == fs::read(two.tar()).unwrap(), "they differ");
     assert_eq!(one.suite(), two.suite());
     let mut sorted = one.names();
     sorted.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
@@ -166,7 +166,7 @@ fn compilers_and_interpreters_are_recorded_whole() {
         let recorded = recorder.record("gcc -o a a.c && ./a");
         assert_eq!(recorded.ended(), Ended::Code(0));
         let packed = recorded.pack();
-        for end in ["/cc1", "/collect2", "/as", "/ld", "/stdio.h", "/crt1.o"] {
+        for end in ["/cc1", "/collect2", "/as", "/ld", "/stdio.h", "/Scrt1.o"] {
             let is_there = packed.names().iter().any(|name| name.ends_with(end) || name.ends_with(&format!("{end}.bfd")));
             assert!(is_there || end == "/as" || end == "/ld", "{end}");
         }

@@ -74,12 +74,20 @@ pub fn entries(recording: &Recording) -> Result<Entries> {
             }
             let node = &recording.tree.nodes[path];
             if let Some(source) = source(recording, path, node)? {
-                let (mode, modified) = (node.mode, node.modified);
+                let (mode, modified) = (node.mode, modified(recording, path, node));
                 entries.insert(place, Entry { path: path.to_owned(), source, mode, modified });
             }
         }
     }
     Ok(entries)
+}
+
+/// Folders that lead to the working directory, or that were only passed, change by what others do in them.
+fn modified(recording: &Recording, path: &Path, node: &Node) -> i64 {
+    let folder = &recording.command.folder;
+    let is_passed = !path.starts_with(folder) && !node.uses.looked && !node.uses.read;
+    let leads_there = folder.starts_with(path) && path != folder;
+    if node.before == Before::Folder && (is_passed || leads_there) { 0 } else { node.modified }
 }
 
 /// Devices and what the kernel shows are the guest's own, and so are the links that lead into /usr.

@@ -3,8 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use mountmark_model::Bytes;
-
 use super::entries::Entries;
 use crate::Recording;
 use crate::command::{Command, quoted};
@@ -68,7 +66,7 @@ pub fn text(name: &str, recording: &Recording, words: &[OsString], input: Option
         "name = {}\nabout = {}\nroom = {}\nposix = true\n\n[root]\npath = {}\nover = true\nfolder = {}\nenvironment = {{ {} }}\n\n[[task]]\nid = {}\ntitle = {}\nrun = {}\n",
         string(name),
         string(&format!("recorded: {line}")),
-        string(&Bytes(room).to_string()),
+        string(&format!("{} MiB", room >> 20)),
         string(&format!("{name}.tar.zst")),
         string(&plain(command.folder.as_os_str())?),
         environment.join(", "),

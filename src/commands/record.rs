@@ -98,8 +98,10 @@ fn usable(output: &Path, folder: &Path) -> Result<PathBuf> {
         return Err(wrong("is the working directory, which is recorded; name a folder of its own").into());
     }
     match fs::read_dir(&path) {
-        Ok(mut entries) if entries.next().is_some() => Err(wrong("is not empty").into()),
-        Ok(_) => Ok(path),
+        Ok(mut entries) => match entries.next() {
+            Some(_) => Err(wrong("is not empty").into()),
+            None => Ok(path),
+        },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(path),
         Err(error) => Err(wrong(&error.to_string()).into()),
     }

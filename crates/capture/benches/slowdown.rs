@@ -20,7 +20,7 @@ const COMMANDS: [(&str, &str, &str); 20] = [
     ("coreutils", "", "du -s $D > sum"),
     ("coreutils", "cat $D/*.h > text", "sort text > sorted"),
     ("coreutils", "", "sha256sum $D/*.h > sums"),
-    ("tar", "", "tar -cf all.tar $D"),
+    ("tar", "", "tar -cPf all.tar $D"),
     ("tar", "tar -C $D -cf all.tar .", "tar -xf all.tar"),
     ("gzip", "cat $D/*.h > text", "gzip text"),
     ("xz-utils", "cat $D/*.h > text", "xz -1 text"),
@@ -38,6 +38,9 @@ const COMMANDS: [(&str, &str, &str); 20] = [
 ];
 
 fn main() {
+    // Cargo's: programs would look for their libraries in a dozen folders first.
+    // SAFETY: there is one thread.
+    unsafe { std::env::remove_var("LD_LIBRARY_PATH") };
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let place = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     let folder = tempfile::tempdir_in(place).unwrap();

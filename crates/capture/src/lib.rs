@@ -75,7 +75,7 @@ pub fn record(command: Command, spool: &Path, output: &Path, limit: u64, stop: &
     let Observer { mut tree, mut notes, programs, .. } = observer;
     tree.finish();
     // What could not be written was not.
-    notes.outside.retain(|path| tree.nodes.get(path).is_some_and(|node| node.before != Before::Absent || node.uses.made));
+    notes.outside.retain(|path| tree.get(path).is_some_and(|node| node.before != Before::Absent || node.uses.made));
     let is_failure = followed.ended != Ended::Code(0);
     if let Some(program) = notes.io_uring.first().filter(|_| is_failure) {
         return Err(Refusal::IoUring { program: program.clone(), ended: followed.ended.to_string() });
@@ -101,7 +101,7 @@ impl Recording {
     }
 
     fn select(&self, is_wanted: impl Fn(&tree::Node) -> bool) -> BTreeSet<&Path> {
-        self.tree.nodes.iter().filter(|(_, node)| is_wanted(node)).map(|(path, _)| path.as_path()).collect()
+        self.tree.nodes().filter(|(_, node)| is_wanted(node)).map(|(path, _)| path).collect()
     }
 }
 

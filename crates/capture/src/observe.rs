@@ -1,7 +1,7 @@
 //! Each stopped call becomes what it touches.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::calls::{Call, Kind, Touch, Use};
@@ -31,6 +31,8 @@ pub struct Notes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
     GoOn,
+    /// It goes on already.
+    Gone,
     /// See what it returns.
     Await(Awaited),
     /// It fails with this error.
@@ -43,6 +45,31 @@ pub enum Awaited {
     Reach(Address),
     /// The new names of folders.
     Rename(Vec<PathBuf>),
+}
+
+/// A name as it was in the memory of a process.
+struct Named {
+    /// The folder that it starts at, or the open file if there is no name.
+    base: PathBuf,
+    name: OsString,
+}
+
+impl Named {
+    fn read(thread: Thread, touch: &Touch) -> Option<Named> {
+        let name = match touch.name {
+            Some(address) => thread.name(address).filter(|name| !name.is_empty())?,
+            None => OsString::new(),
+        };
+        Named::of(thread, touch.folder, name)
+    }
+
+    fn of(thread: Thread, folder: i32, name: OsString) -> Option<Named> {
+        let base = match Path::new(&name).is_absolute() {
+            true => PathBuf::from("/"),
+            false => thread.open_file(folder)?,
+        };
+        Some(Named { base, name })
+    }
 }
 
 /// Where the notes of all calls are kept.
@@ -81,7 +108,17 @@ impl Observer {
                     (thread.memory(address, &mut how) == how.len()).then(|| u64::from_ne_bytes(how))
                 };
                 let touches = call.touches(flags);
-                let paths = touches.iter().map(|touch| self.touch(thread, touch)).collect::<Result<Vec<_>>>()?;
+                let names: Vec<Option<Named>> = touches.iter().map(|touch| Named::read(thread, touch)).collect();
+                // What only looks may go on meanwhile: all that changes something waits until this is noted.
+                let changes = touches.iter().any(|touch| !matches!(touch.with, Use::Look | Use::Read));
+                if !changes {
+                    thread.go_on(0);
+                }
+                let both = touches.iter().zip(&names);
+                let paths = both.map(|(touch, name)| self.touch(thread, touch, name.as_ref())).collect::<Result<Vec<_>>>()?;
+                if !changes {
+                    return Ok(Then::Gone);
+                }
                 if let ([Touch { with: Use::Away, .. }, other], [Some(old), Some(new)]) = (&touches[..], &paths[..]) {
                     let mut folders = Vec::new();
                     folders.extend(self.tree.rename(old, new)?.then(|| new.clone()));
@@ -99,7 +136,7 @@ impl Observer {
             Kind::Bind => {
                 match self.read_address(thread, call.arguments[1], call.arguments[2]) {
                     Address::File(name) => {
-                        if let Some(path) = self.find(thread, libc::AT_FDCWD, name.as_os_str(), false)? {
+                        if let Some(path) = self.find_here(thread, &name, false)? {
                             self.tree.touch(&path, Use::Make)?;
                         }
                     }
@@ -132,9 +169,9 @@ impl Observer {
             Address::Other => return Then::GoOn,
             Address::Abstract(name) if self.bound.contains(&name) => return Then::GoOn,
             Address::File(name) => {
-                let Ok(Some(path)) = self.find(thread, libc::AT_FDCWD, name.as_os_str(), true) else { return Then::GoOn };
+                let Ok(Some(path)) = self.find_here(thread, &name, true) else { return Then::GoOn };
                 // Sockets of the command's own programs are new.
-                if self.tree.touch(&path, Use::Look).is_err() || self.tree.nodes[&path].before != Before::Special {
+                if self.tree.touch(&path, Use::Look).is_err() || self.tree.before(&path) != &Before::Special {
                     return Then::GoOn;
                 }
                 Address::File(path)
@@ -165,36 +202,28 @@ impl Observer {
         })
     }
 
-    /// The real path of a name. None where the kernel finds none either.
-    fn find(&mut self, thread: Thread, folder: i32, name: &OsStr, follows: bool) -> Result<Option<PathBuf>> {
-        if name.is_empty() {
-            return Ok(None);
+    /// The real path of a name that starts at the working directory.
+    fn find_here(&mut self, thread: Thread, name: &Path, follows: bool) -> Result<Option<PathBuf>> {
+        match Named::of(thread, libc::AT_FDCWD, name.as_os_str().to_owned()) {
+            Some(named) => self.find(&named, follows),
+            None => Ok(None),
         }
-        let folder = match Path::new(name).is_absolute() {
-            true => PathBuf::from("/"),
-            false => match thread.open_file(folder) {
-                Some(folder) => folder,
-                None => return Ok(None),
-            },
-        };
-        let Some(found) = self.walker.walk(&folder, name, follows) else { return Ok(None) };
+    }
+
+    /// The real path of a name. None where the kernel finds none either.
+    fn find(&mut self, named: &Named, follows: bool) -> Result<Option<PathBuf>> {
+        let Some(found) = self.walker.walk(&named.base, &named.name, follows) else { return Ok(None) };
         for link in &found.links {
             self.tree.touch(link, Use::Look)?;
         }
         Ok(Some(found.path))
     }
 
-    fn touch(&mut self, thread: Thread, touch: &Touch) -> Result<Option<PathBuf>> {
-        let name: Option<OsString> = match touch.name {
-            Some(address) => match thread.name(address) {
-                Some(name) => Some(name),
-                None => return Ok(None),
-            },
-            None => None,
-        };
-        let path = match name {
-            Some(name) => self.find(thread, touch.folder, &name, touch.follows)?,
-            None => thread.open_file(touch.folder),
+    fn touch(&mut self, thread: Thread, touch: &Touch, named: Option<&Named>) -> Result<Option<PathBuf>> {
+        let Some(named) = named else { return Ok(None) };
+        let path = match touch.name {
+            Some(_) => self.find(named, touch.follows)?,
+            None => Some(named.base.clone()),
         };
         let Some(path) = path else { return Ok(None) };
         if path.starts_with(&self.output) {
@@ -209,7 +238,7 @@ impl Observer {
             return Ok(None);
         }
         self.tree.touch(&path, touch.with)?;
-        if (touch.is_open || touch.with == Use::Read) && self.tree.nodes[&path].before == Before::Special {
+        if (touch.is_open || touch.with == Use::Read) && self.tree.before(&path) == &Before::Special {
             reach::check_open(&path, &thread.label())?;
         }
         self.follow_up(thread, touch, &path)?;
@@ -218,8 +247,7 @@ impl Observer {
 
     /// What a use means beyond its file.
     fn follow_up(&mut self, thread: Thread, touch: &Touch, path: &Path) -> Result<()> {
-        let node = &self.tree.nodes[path];
-        let kind = node.before.clone();
+        let kind = self.tree.before(path).clone();
         match touch.with {
             Use::Execute => self.executed(thread, path, 0)?,
             Use::Read if kind == Before::Folder => {
@@ -253,7 +281,7 @@ impl Observer {
             self.programs.insert(path.to_owned(), from);
         }
         let Some(starter) = starter else { return Ok(()) };
-        if let Some(found) = self.find(thread, libc::AT_FDCWD, starter.as_os_str(), true)? {
+        if let Some(found) = self.find_here(thread, &starter, true)? {
             self.tree.touch(&found, Use::Execute)?;
             self.executed(thread, &found, depth + 1)?;
         }

@@ -224,6 +224,7 @@ impl Tracer<'_> {
         }
         match self.observer.see(thread, &call)? {
             Then::GoOn => thread.go_on(0),
+            Then::Gone => {}
             Then::Await(awaited) => {
                 self.awaited.insert(thread.0, awaited);
                 thread.finish_call();

@@ -56,7 +56,8 @@ pub struct Node {
 
 /// The touched files.
 pub struct Tree {
-    pub nodes: BTreeMap<PathBuf, Node>,
+    /// By path. Compared as bytes, which is ten times as fast as by the components of paths.
+    nodes: BTreeMap<OsString, Node>,
     /// Files whose contents are not saved yet, by identity.
     unsaved: HashMap<(u64, u64), PathBuf>,
     /// Old and new names, in order.
@@ -83,12 +84,26 @@ impl Tree {
         }
     }
 
+    /// All paths that were touched, in bytewise order.
+    pub fn nodes(&self) -> impl Iterator<Item = (&Path, &Node)> {
+        self.nodes.iter().map(|(path, node)| (Path::new(path), node))
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&Node> {
+        self.nodes.get(path.as_os_str())
+    }
+
+    /// What stood at a path that was touched.
+    pub fn before(&self, path: &Path) -> &Before {
+        self.get(path).map_or(&Before::Absent, |node| &node.before)
+    }
+
     /// Notes that a path is used, before it is. All folders above it are noted too.
     pub fn touch(&mut self, path: &Path, with: Use) -> Result<()> {
-        if !self.nodes.contains_key(path) {
+        if !self.nodes.contains_key(path.as_os_str()) {
             self.meet(path)?;
         }
-        let node = self.nodes.get_mut(path).expect("it was just met");
+        let node = self.nodes.get_mut(path.as_os_str()).expect("it was just met");
         match with {
             Use::Look => node.uses.looked = true,
             Use::Read => node.uses.read = true,
@@ -109,10 +124,10 @@ impl Tree {
     fn meet(&mut self, path: &Path) -> Result<()> {
         let mut is_new = false;
         if let Some(above) = path.parent() {
-            if !self.nodes.contains_key(above) {
+            if !self.nodes.contains_key(above.as_os_str()) {
                 self.meet(above)?;
             }
-            let above = &self.nodes[above];
+            let above = &self.nodes[above.as_os_str()];
             is_new = above.before != Before::Folder || above.replaced;
         }
         let metadata = fs::symlink_metadata(path).ok().filter(|_| !is_new);
@@ -120,7 +135,7 @@ impl Tree {
         if node.before == Before::File {
             self.unsaved.entry(node.identity).or_insert_with(|| path.to_owned());
         }
-        self.nodes.insert(path.to_owned(), node);
+        self.nodes.insert(path.as_os_str().to_owned(), node);
         Ok(())
     }
 
@@ -128,7 +143,7 @@ impl Tree {
     pub fn list(&mut self, folder: &Path) -> Result<()> {
         for name in entries(folder) {
             let path = folder.join(name);
-            if !self.nodes.contains_key(&path) {
+            if !self.nodes.contains_key(path.as_os_str()) {
                 self.meet(&path)?;
             }
         }
@@ -141,7 +156,7 @@ impl Tree {
         if is_folder {
             self.whole(old)?;
         }
-        if let Some(node) = self.nodes.get_mut(old) {
+        if let Some(node) = self.nodes.get_mut(old.as_os_str()) {
             node.existed = true;
         }
         self.moves.push((old.to_owned(), new.to_owned()));
@@ -150,7 +165,7 @@ impl Tree {
 
     /// Notes that another folder has this name now.
     pub fn replaced(&mut self, path: &Path) {
-        if let Some(node) = self.nodes.get_mut(path) {
+        if let Some(node) = self.nodes.get_mut(path.as_os_str()) {
             node.replaced = true;
         }
     }
@@ -171,18 +186,18 @@ impl Tree {
     fn before_change(&mut self, path: &Path, ends: bool) -> Result<()> {
         let metadata = if ends { fs::symlink_metadata(path) } else { fs::metadata(path) };
         let Ok(metadata) = metadata else { return Ok(()) };
-        if let Some(node) = self.nodes.get_mut(path) {
+        if let Some(node) = self.nodes.get_mut(path.as_os_str()) {
             node.existed = true;
         }
         if !metadata.is_file() {
             return Ok(());
         }
-        if let Some(node) = self.nodes.get_mut(path) {
+        if let Some(node) = self.nodes.get_mut(path.as_os_str()) {
             node.grown = node.grown.max(metadata.len());
         }
         let Some(original) = self.unsaved.remove(&identity(&metadata)) else { return Ok(()) };
         // Sizes of files that the command wrote are counted when it has ended.
-        if let Some(node) = self.nodes.get_mut(&original) {
+        if let Some(node) = self.nodes.get_mut(original.as_os_str()) {
             node.grown = 0;
         }
         self.count(&original, metadata.len())?;
@@ -192,7 +207,7 @@ impl Tree {
         if !linked {
             fs::copy(path, &copy).map_err(Refusal::input(format!("{}", original.display())))?;
         }
-        let node = self.nodes.get_mut(&original).expect("it is in the index");
+        let node = self.nodes.get_mut(original.as_os_str()).expect("it is in the index");
         node.saved = Some(copy);
         Ok(())
     }

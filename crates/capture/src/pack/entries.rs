@@ -58,7 +58,7 @@ impl Entry {
 pub fn entries(recording: &Recording) -> Result<Entries> {
     let mut entries = Entries::new();
     let mut wanted: Vec<&Path> = Vec::new();
-    for (path, node) in &recording.tree.nodes {
+    for (path, node) in recording.tree.nodes() {
         // What was only seen in a folder of the system would stand in the place of the guest's own.
         let was_listed = node.uses == crate::tree::Uses::default();
         let is_other = was_listed && is_systems(path) && !path.starts_with(&recording.command.folder);
@@ -72,7 +72,7 @@ pub fn entries(recording: &Recording) -> Result<Entries> {
             if !is_kept(path) || entries.contains_key(&place) {
                 continue;
             }
-            let node = &recording.tree.nodes[path];
+            let Some(node) = recording.tree.get(path) else { continue };
             if let Some(source) = source(recording, path, node)? {
                 let (mode, modified) = (node.mode, modified(recording, path, node));
                 entries.insert(place, Entry { path: path.to_owned(), source, mode, modified });

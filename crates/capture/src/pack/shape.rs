@@ -160,7 +160,7 @@ impl Names {
 
     /// A word that is the name of a file that was used, or ends with `=` and one.
     fn word(&self, recording: &Recording, word: &OsStr) -> OsString {
-        let is_used = |path: &Path| recording.tree.nodes.get(path).is_some_and(|node| node.uses != Default::default());
+        let is_used = |path: &Path| recording.tree.get(path).is_some_and(|node| node.uses != Default::default());
         let named = |name: &[u8]| -> Option<OsString> {
             let name = Path::new(OsStr::from_bytes(name));
             let whole = recording.command.folder.join(name);

@@ -32,7 +32,7 @@ pub fn room(recording: &Recording, entries: &Entries) -> u64 {
     let blocks = |size: u64| size.div_ceil(BLOCK) * BLOCK + BLOCK;
     let placed: u64 =
         entries.values().filter(|entry| entry.path.starts_with(folder)).map(|entry| blocks(entry.size())).sum();
-    let nodes = recording.tree.nodes.iter();
+    let nodes = recording.tree.nodes();
     let made: u64 = nodes
         .filter(|(path, node)| path.starts_with(folder) && node.uses.made)
         .map(|(_, node)| blocks(node.grown))

@@ -15,7 +15,7 @@ use crate::common::{self, WrongUse};
 /// Run a command here, and pack it with all files that it needs as a suite
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark record -- make -j4 check\n  mountmark record -o ./mine -- sort -o sorted.txt words.txt\n  mountmark record --no-contents -o ./mine -- tar -cf all.tar mail\n  mountmark record -- sh -c 'sort < words.txt | uniq -c > counts.txt'\n  mountmark run --suite ./mine/sort.toml --fs ext4,xfs       what was packed, in the virtual lab\n\nThe command runs as you, in this folder, and changes what it changes. Its files are packed as they were before. It has the variables of the environment that programs commonly act by (PATH, HOME, LANG and others), standard input from a file (< FILE) or none, and no terminal. What cannot run in a guest is refused with a sentence: network, daemons, devices, set-user-ID programs.\n\nExit codes: 0 recorded, 1 the command failed or cannot be recorded, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark record -- make -j4 check\n  mountmark record -o ./mine -- sort -o sorted.txt words.txt\n  mountmark record --no-contents -o ./mine -- tar -cf all.tar mail\n  mountmark record -- sh -c 'sort < words.txt | uniq -c > counts.txt'\n  mountmark run --suite ./mine/sort.toml --scale 1 --fs ext4,xfs   what was packed, in the virtual lab\n\nThe command runs as you, in this folder, and changes what it changes. Its files are packed as they were before. It has the variables of the environment that programs commonly act by (PATH, HOME, LANG and others), standard input from a file (< FILE) or none, and no terminal. What cannot run in a guest is refused with a sentence: network, daemons, devices, set-user-ID programs.\n\nExit codes: 0 recorded, 1 the command failed or cannot be recorded, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 pub struct Arguments {
     /// The folder for the suite and its files: new or empty, and not the working directory [default: ./NAME.recorded]
@@ -115,7 +115,8 @@ fn spool(output: &Path, folder: &Path) -> Result<tempfile::TempDir> {
         false => above.to_owned(),
     };
     if fs::canonicalize(&place).is_ok_and(|place| place.starts_with(folder)) {
-        let message = format!("{} is in the working directory: name a folder elsewhere, --out-dir FOLDER", place.display());
+        let message =
+            format!("{} is in the working directory: name a folder elsewhere, --out-dir FOLDER", place.display());
         return Err(WrongUse(message).into());
     }
     tempfile::Builder::new()
@@ -140,7 +141,7 @@ fn packed(pack: &Pack, recording: &mut Recording, output: &Path) -> mountmark_ca
 
 fn summary(recording: &Recording, packed: &Packed) -> String {
     format!(
-        "{} {}: {}, {}, at most {} of memory\n{}: {} of {}, {} compressed; the file system needs {}\nnext: mountmark run --suite {} --fs ext4,xfs\n",
+        "{} {}: {}, {}, at most {} of memory\n{}: {} of {}, {} compressed; the file system needs {}\nnext: mountmark run --suite {} --scale 1 --fs ext4,xfs\n",
         recording.command.line(),
         recording.ended,
         counted(recording.programs.len(), "program"),

@@ -30,11 +30,23 @@ const COMMANDS: [(&str, &str, &str); 20] = [
     ("sed", "cp -r $D copy", "sed -i s/define/DEFINE/ copy/*.h"),
     ("diffutils", "cp -r $D copy", "diff -r $D copy"),
     ("gawk", "cat $D/*.h > text", "awk '{ n[$1]++ } END { for (k in n) print n[k], k }' text > words"),
-    ("gcc", "i=0; while [ $i -lt 6 ]; do echo \"#include <stdio.h>\nint f$i(void) { return puts(\\\"x\\\"); }\" > $i.c; i=$((i+1)); done", "gcc -O2 -c 0.c 1.c 2.c 3.c 4.c 5.c"),
-    ("git", "cp -r $D copy", "git init -q r && cp copy/*.h r && cd r && git add . && git -c user.name=n -c user.email=e@x commit -qm m"),
+    (
+        "gcc",
+        "i=0; while [ $i -lt 6 ]; do echo \"#include <stdio.h>\nint f$i(void) { return puts(\\\"x\\\"); }\" > $i.c; i=$((i+1)); done",
+        "gcc -O2 -c 0.c 1.c 2.c 3.c 4.c 5.c",
+    ),
+    (
+        "git",
+        "cp -r $D copy",
+        "git init -q r && cp copy/*.h r && cd r && git add . && git -c user.name=n -c user.email=e@x commit -qm m",
+    ),
     ("python3", "", "python3 -B -c 'import json, os; [json.dumps(list(os.walk(\".\"))) for i in range(200)]'"),
     ("perl", "cat $D/*.h > text", "perl -ne '$n{$_}++ for split; END { print scalar(keys %n), \"\\n\" }' text > words"),
-    ("sqlite3", "", "sqlite3 db 'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000) insert into t select i, hex(i) from n; create index x on t(b)'"),
+    (
+        "sqlite3",
+        "",
+        "sqlite3 db 'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000) insert into t select i, hex(i) from n; create index x on t(b)'",
+    ),
 ];
 
 fn main() {
@@ -45,7 +57,11 @@ fn main() {
     let place = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     let folder = tempfile::tempdir_in(place).unwrap();
     let data = folder.path().join("data");
-    shell(folder.path(), "mkdir data && cp -rL /usr/include/linux/. data && cp -r /usr/include/asm-generic data", &data);
+    shell(
+        folder.path(),
+        "mkdir data && cp -rL /usr/include/linux/. data && cp -r /usr/include/asm-generic data",
+        &data,
+    );
     println!("{:<12} {:>9} {:>9} {:>7} {:>8}  command", "package", "plain s", "recorded", "times", "calls");
     let mut slow = 0;
     for (package, first, command) in COMMANDS {

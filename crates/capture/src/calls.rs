@@ -76,7 +76,9 @@ impl Call {
             libc::SYS_mount | libc::SYS_umount2 | libc::SYS_fsopen | libc::SYS_open_tree | libc::SYS_move_mount => {
                 Kind::OtherRoot("mounts or unmounts")
             }
-            libc::SYS_unshare if self.arguments[0] & SEEN != 0 => Kind::OtherRoot("makes namespaces of its own (unshare)"),
+            libc::SYS_unshare if self.arguments[0] & SEEN != 0 => {
+                Kind::OtherRoot("makes namespaces of its own (unshare)")
+            }
             libc::SYS_setns => Kind::OtherRoot("enters other namespaces (setns)"),
             libc::SYS_open_by_handle_at => Kind::OtherRoot("opens files by handle"),
             libc::SYS_init_module => Kind::OtherRoot("loads kernel modules"),

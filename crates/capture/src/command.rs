@@ -13,13 +13,64 @@ use crate::refusal::{Refusal, Result};
 
 /// Variables that programs commonly act by. All others are left out, since some hold secrets.
 const KEPT: &[&str] = &[
-    "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "EDITOR", "PAGER", "CC", "CXX",
-    "CPP", "LD", "AR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "MAKELEVEL", "CPATH", "LIBRARY_PATH",
-    "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONHASHSEED", "PERL5LIB", "PERL_HASH_SEED",
-    "RUBYLIB", "GEM_PATH", "GEM_HOME", "NODE_PATH", "NODE_OPTIONS", "LUA_PATH", "JAVA_HOME", "CLASSPATH", "GOPATH",
-    "GOROOT", "GOFLAGS", "CARGO_HOME", "RUSTUP_HOME", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV", "PYENV_ROOT",
-    "PYENV_VERSION", "OMP_NUM_THREADS", "SOURCE_DATE_EPOCH", "NO_COLOR", "POSIXLY_CORRECT", "TAR_OPTIONS", "XZ_OPT",
-    "GZIP", "ZSTD_CLEVEL", "ZSTD_NBTHREADS",
+    "PATH",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TMPDIR",
+    "EDITOR",
+    "PAGER",
+    "CC",
+    "CXX",
+    "CPP",
+    "LD",
+    "AR",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "MAKELEVEL",
+    "CPATH",
+    "LIBRARY_PATH",
+    "LD_LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONHASHSEED",
+    "PERL5LIB",
+    "PERL_HASH_SEED",
+    "RUBYLIB",
+    "GEM_PATH",
+    "GEM_HOME",
+    "NODE_PATH",
+    "NODE_OPTIONS",
+    "LUA_PATH",
+    "JAVA_HOME",
+    "CLASSPATH",
+    "GOPATH",
+    "GOROOT",
+    "GOFLAGS",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "VIRTUAL_ENV",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "OMP_NUM_THREADS",
+    "SOURCE_DATE_EPOCH",
+    "NO_COLOR",
+    "POSIXLY_CORRECT",
+    "TAR_OPTIONS",
+    "XZ_OPT",
+    "GZIP",
+    "ZSTD_CLEVEL",
+    "ZSTD_NBTHREADS",
 ];
 
 /// Folders of which a guest has its own, so that no file system is mounted there.
@@ -104,7 +155,8 @@ fn find(name: &OsStr, folder: &Path, path: &OsStr) -> Result<PathBuf> {
         env::split_paths(path).map(|place| folder.join(place).join(name)).collect()
     };
     let is_file = |path: &&PathBuf| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let is_program = |path: &&PathBuf| fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+    let is_program =
+        |path: &&PathBuf| fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
     let Some(found) = candidates.iter().find(|path| is_file(path) && is_program(path)) else {
         return Err(match candidates.iter().find(is_file) {
             Some(_) => Refusal::NotStarted(shown(), std::io::ErrorKind::PermissionDenied.into()),

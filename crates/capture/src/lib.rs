@@ -76,6 +76,8 @@ pub fn record(command: Command, spool: &Path, output: &Path, limit: u64, stop: &
     tree.finish();
     // What could not be written was not.
     notes.outside.retain(|path| tree.get(path).is_some_and(|node| node.before != Before::Absent || node.uses.made));
+    // Folders of which all names are in the pack are as they were.
+    notes.listed.retain(|folder| tree.has_unused(folder));
     let is_failure = followed.ended != Ended::Code(0);
     if let Some(program) = notes.io_uring.first().filter(|_| is_failure) {
         return Err(Refusal::IoUring { program: program.clone(), ended: followed.ended.to_string() });

@@ -115,7 +115,8 @@ impl Observer {
                     thread.go_on(0);
                 }
                 let both = touches.iter().zip(&names);
-                let paths = both.map(|(touch, name)| self.touch(thread, touch, name.as_ref())).collect::<Result<Vec<_>>>()?;
+                let paths =
+                    both.map(|(touch, name)| self.touch(thread, touch, name.as_ref())).collect::<Result<Vec<_>>>()?;
                 if !changes {
                     return Ok(Then::Gone);
                 }

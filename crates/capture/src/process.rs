@@ -68,8 +68,11 @@ impl Thread {
         // SAFETY: as in `call`.
         let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
         self.ask(libc::PTRACE_GET_SYSCALL_INFO, size_of_val(&info), (&raw mut info) as usize).ok()?;
+        if info.op != libc::PTRACE_SYSCALL_INFO_EXIT {
+            return None;
+        }
         // SAFETY: as in `call`.
-        (info.op == libc::PTRACE_SYSCALL_INFO_EXIT).then(|| unsafe { info.u.exit.sval })
+        Some(unsafe { info.u.exit.sval })
     }
 
     /// Has the call not made, and fail with `error`.

@@ -53,7 +53,8 @@ pub fn starter(path: &Path) -> Result<Option<PathBuf>> {
 /// The loader that a program names in its ELF file.
 fn interpreter(file: &File, header: &[u8]) -> Option<PathBuf> {
     let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
-    let (table, size, count) = (word(32), u16::from_le_bytes([header[54], header[55]]), u16::from_le_bytes([header[56], header[57]]));
+    let (table, size, count) =
+        (word(32), u16::from_le_bytes([header[54], header[55]]), u16::from_le_bytes([header[56], header[57]]));
     for index in 0..u64::from(count) {
         let mut entry = [0; 56];
         file.read_exact_at(&mut entry, table.checked_add(index * u64::from(size))?).ok()?;

@@ -14,7 +14,9 @@ pub enum Refusal {
     NotFound(String),
     #[error("{0}: cannot be run: {1}")]
     NotStarted(String, io::Error),
-    #[error("the working directory {0} cannot be the place of a file system under test; run the command in a folder of its own")]
+    #[error(
+        "the working directory {0} cannot be the place of a file system under test; run the command in a folder of its own"
+    )]
     WorkingFolder(PathBuf),
     #[error("{program} is a set-user-ID program ({path}): it would get rights here that recording takes away")]
     SetUserId { program: String, path: PathBuf },
@@ -22,7 +24,9 @@ pub enum Refusal {
     Capabilities { program: String, path: PathBuf },
     #[error("{path} is {what}: guests run programs for 64-bit x86 only")]
     Architecture { path: PathBuf, what: String },
-    #[error("{program} makes a system call of another architecture (int 0x80 or x32): guests run programs for 64-bit x86 only")]
+    #[error(
+        "{program} makes a system call of another architecture (int 0x80 or x32): guests run programs for 64-bit x86 only"
+    )]
     ForeignCall { program: String },
     #[error("{path} is run and cannot be read, so it cannot be packed")]
     Unreadable { path: PathBuf },
@@ -42,7 +46,9 @@ pub enum Refusal {
     OtherRoot { program: String, what: &'static str },
     #[error("the command needs {} of memory, and a guest has {} for it at most", Bytes(*needed), Bytes(*most))]
     Memory { needed: u64, most: u64 },
-    #[error("{program} uses io_uring, whose files recording cannot see. It was refused to it, and then the command {ended}: it does not run without")]
+    #[error(
+        "{program} uses io_uring, whose files recording cannot see. It was refused to it, and then the command {ended}: it does not run without"
+    )]
     IoUring { program: String, ended: String },
     #[error("the files that the command needs are larger than {}: {largest}. --limit takes another size", Bytes(*limit))]
     TooLarge { limit: u64, largest: String },
@@ -52,7 +58,9 @@ pub enum Refusal {
     NotText(String),
     #[error("{what}: {error}")]
     Input { what: String, error: io::Error },
-    #[error("this kernel does not let a program be traced: {0}. In a container that takes its default rights (SYS_PTRACE); elsewhere kernel.yama.ptrace_scope must be 0 or 1")]
+    #[error(
+        "this kernel does not let a program be traced: {0}. In a container that takes its default rights (SYS_PTRACE); elsewhere kernel.yama.ptrace_scope must be 0 or 1"
+    )]
     Forbidden(io::Error),
     #[error("programs can be recorded on 64-bit x86 only")]
     Machine,

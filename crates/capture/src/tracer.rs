@@ -51,17 +51,18 @@ pub struct Followed {
 pub fn follow(child: &mut Child, observer: &mut Observer, stop: &AtomicBool) -> Result<Followed> {
     let root = child.id;
     let handle = open_process(root).map_err(Refusal::Forbidden);
-    let handle = match handle.and_then(|handle| Thread(root).seize(OPTIONS).map_err(Refusal::Forbidden).map(|()| handle)) {
-        Ok(handle) => handle,
-        Err(error) => {
-            // SAFETY: the child was started by this thread and is not waited for yet, so that the number is its own.
-            unsafe {
-                libc::kill(root, libc::SIGKILL);
-                libc::waitpid(root, std::ptr::null_mut(), 0);
+    let handle =
+        match handle.and_then(|handle| Thread(root).seize(OPTIONS).map_err(Refusal::Forbidden).map(|()| handle)) {
+            Ok(handle) => handle,
+            Err(error) => {
+                // SAFETY: the child was started by this thread and is not waited for yet, so that the number is its own.
+                unsafe {
+                    libc::kill(root, libc::SIGKILL);
+                    libc::waitpid(root, std::ptr::null_mut(), 0);
+                }
+                return Err(error);
             }
-            return Err(error);
-        }
-    };
+        };
     let shared = Shared { processes: Mutex::new(BTreeSet::from([root])), memory: AtomicU64::new(0) };
     let (done, over) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -108,8 +109,7 @@ impl Tracer<'_> {
             let Some((id, status)) = self.wait(self.ended.is_some()) else {
                 let Some(ended) = self.ended else { return Err(Refusal::Interrupted) };
                 if self.threads.is_empty() || ended_at.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                    let left: BTreeSet<pid_t> =
-                        self.threads.iter().filter_map(|id| Thread(*id).process()).collect();
+                    let left: BTreeSet<pid_t> = self.threads.iter().filter_map(|id| Thread(*id).process()).collect();
                     self.observer.notes.left = left.into_iter().map(|id| Thread(id).label()).collect();
                     self.check(stop)?;
                     let memory = self.shared.memory.load(Ordering::Relaxed);
@@ -183,11 +183,10 @@ impl Tracer<'_> {
             }
             libc::PTRACE_EVENT_EXEC => {
                 // A thread that executes a program becomes the process, and its own number is gone.
-                if let Some(former) = thread.message().and_then(|id| pid_t::try_from(id).ok()) {
-                    if former != thread.0 {
-                        self.threads.remove(&former);
-                        self.awaited.remove(&former);
-                    }
+                let former = thread.message().and_then(|id| pid_t::try_from(id).ok());
+                if let Some(former) = former.filter(|former| *former != thread.0) {
+                    self.threads.remove(&former);
+                    self.awaited.remove(&former);
                 }
                 thread.go_on(0);
             }

@@ -98,6 +98,11 @@ impl Tree {
         self.get(path).map_or(&Before::Absent, |node| &node.before)
     }
 
+    /// Whether a folder holds names that were only listed.
+    pub fn has_unused(&self, folder: &Path) -> bool {
+        self.nodes().any(|(path, node)| path.parent() == Some(folder) && node.uses == Uses::default())
+    }
+
     /// Notes that a path is used, before it is. All folders above it are noted too.
     pub fn touch(&mut self, path: &Path, with: Use) -> Result<()> {
         if !self.nodes.contains_key(path.as_os_str()) {
@@ -249,9 +254,8 @@ impl Tree {
             }
         }
         let is_same = |place: &PathBuf| {
-            fs::symlink_metadata(place).is_ok_and(|metadata| {
-                identity(&metadata) == node.identity && metadata.len() == node.size
-            })
+            fs::symlink_metadata(place)
+                .is_ok_and(|metadata| identity(&metadata) == node.identity && metadata.len() == node.size)
         };
         if let Some(place) = places.into_iter().rev().find(is_same) {
             return Ok(place);
@@ -280,9 +284,7 @@ impl Node {
             None => Before::Absent,
             Some(metadata) if metadata.is_dir() => Before::Folder,
             Some(metadata) if metadata.is_file() => Before::File,
-            Some(metadata) if metadata.is_symlink() => {
-                fs::read_link(path).map_or(Before::Special, Before::Link)
-            }
+            Some(metadata) if metadata.is_symlink() => fs::read_link(path).map_or(Before::Special, Before::Link),
             Some(_) => Before::Special,
         };
         Node {

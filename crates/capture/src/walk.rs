@@ -51,16 +51,15 @@ impl Walker {
                 self.known.insert(above.as_os_str().to_owned(), (found.path.clone(), found.links.clone()));
             }
         }
-        let mut path = found.path.join(last);
-        if follows && !is_kernels(&path) {
-            if let Ok(target) = fs::read_link(&path) {
-                let base = std::mem::replace(&mut found.path, PathBuf::from("/"));
-                found.links.push(path);
-                self.enter(&base.join(target), &mut found)?;
-                return Some(found);
-            }
+        let path = found.path.join(last);
+        let target = if follows && !is_kernels(&path) { fs::read_link(&path).ok() } else { None };
+        if let Some(target) = target {
+            let base = std::mem::replace(&mut found.path, PathBuf::from("/"));
+            found.links.push(path);
+            self.enter(&base.join(target), &mut found)?;
+            return Some(found);
         }
-        std::mem::swap(&mut found.path, &mut path);
+        found.path = path;
         Some(found)
     }
 

@@ -171,7 +171,8 @@ fn tracers_other_roots_and_other_calls_are_refused() {
         let said = recorder.record_words(&["unshare", "-m", "true"]).err().unwrap().to_string();
         assert!(said.contains("makes namespaces of its own"), "{said}");
     }
-    let source = "int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0 ? 0 : 1; }";
+    let source =
+        "int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0 ? 0 : 1; }";
     if built(&recorder, "foreign", source).is_some() {
         let said = recorder.record_words(&["./foreign"]).err().unwrap().to_string();
         assert!(said.starts_with("foreign makes a system call of another architecture"), "{said}");
@@ -197,7 +198,8 @@ fn what_a_guest_has_otherwise_is_noted() {
     let recorder = Recorder::new();
     let place = tempfile::tempdir_in("/var/tmp").unwrap();
     let outside = place.path().join("out");
-    let recorded = recorder.record(&format!("cat /proc/self/status > status; echo x > {}; sleep 60 &", outside.display()));
+    let recorded =
+        recorder.record(&format!("cat /proc/self/status > status; echo x > {}; sleep 60 &", outside.display()));
     let notes = recorded.recording.borrow().notes.clone();
     assert_eq!(recorded.ended(), Ended::Code(0));
     assert!(notes.outside.contains(&outside), "{notes:?}");
@@ -225,7 +227,8 @@ fn an_interrupt_ends_all_of_it() {
             }
             stop.store(true, Ordering::Relaxed);
         });
-        let result = recorder.record_until(&["sh", "-c", "(sleep 1.5; echo late > late) & echo > begun; sleep 600"], &stop);
+        let result =
+            recorder.record_until(&["sh", "-c", "(sleep 1.5; echo late > late) & echo > begun; sleep 600"], &stop);
         assert!(matches!(result.err(), Some(Refusal::Interrupted)));
     });
     assert!(begin.elapsed() < Duration::from_secs(10));
@@ -253,7 +256,15 @@ fn memory_that_no_guest_has_is_refused() {
     let source = "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\
         int main(void) { size_t s = 3300ul << 20; char *m = malloc(s); if (!m) return 0; memset(m, 1, s); sleep(5); return 0; }";
     let free = fs::read_to_string("/proc/meminfo").unwrap();
-    let free: u64 = free.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap().split_whitespace().next().unwrap().parse().unwrap();
+    let free: u64 = free
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
     if free < 6 << 20 {
         eprintln!("skipped: less than 6 GiB of memory are free");
         return;

@@ -167,7 +167,8 @@ fn compilers_and_interpreters_are_recorded_whole() {
         assert_eq!(recorded.ended(), Ended::Code(0));
         let packed = recorded.pack();
         for end in ["/cc1", "/collect2", "/as", "/ld", "/stdio.h", "/Scrt1.o"] {
-            let is_there = packed.names().iter().any(|name| name.ends_with(end) || name.ends_with(&format!("{end}.bfd")));
+            let is_there =
+                packed.names().iter().any(|name| name.ends_with(end) || name.ends_with(&format!("{end}.bfd")));
             assert!(is_there || end == "/as" || end == "/ld", "{end}");
         }
         assert!(recorded.made_here().contains(&"a".to_owned()));

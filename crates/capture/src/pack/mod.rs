@@ -105,7 +105,9 @@ impl Pack {
         let folder = &recording.command.folder;
         let Some(home) = home(recording) else { return Vec::new() };
         let is_theirs = |entry: &&Entry| {
-            entry.path.starts_with(&home) && !entry.path.starts_with(folder) && matches!(entry.source, Source::Contents(..))
+            entry.path.starts_with(&home)
+                && !entry.path.starts_with(folder)
+                && matches!(entry.source, Source::Contents(..))
         };
         entries.values().filter(is_theirs).map(|entry| entry.path.clone()).collect()
     }

@@ -23,13 +23,14 @@ const STEPS: usize = 10;
 
 /// Ends of names of files by which programs run.
 const SCRIPTS: &[&str] = &[
-    "awk", "bash", "class", "cmake", "el", "jar", "js", "lua", "m4", "mjs", "mk", "php", "pl", "pm", "ps1", "py", "pyc",
-    "r", "rb", "sed", "sh", "so", "tcl", "zsh",
+    "awk", "bash", "class", "cmake", "el", "jar", "js", "lua", "m4", "mjs", "mk", "php", "pl", "pm", "ps1", "py",
+    "pyc", "r", "rb", "sed", "sh", "so", "tcl", "zsh",
 ];
 const NAMES: &[&str] = &["Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "configure", "meson.build"];
 /// Programs whose first file is a script.
-const INTERPRETERS: &[&str] =
-    &["awk", "bash", "dash", "gawk", "lua", "make", "mawk", "node", "perl", "php", "python", "ruby", "sed", "sh", "tclsh"];
+const INTERPRETERS: &[&str] = &[
+    "awk", "bash", "dash", "gawk", "lua", "make", "mawk", "node", "perl", "php", "python", "ruby", "sed", "sh", "tclsh",
+];
 
 /// Replaces the contents and names of the files below the working directory and the home folder.
 pub fn replace(

@@ -140,11 +140,9 @@ impl Call {
             libc::SYS_truncate => vec![here(0, true, Write)],
             libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => vec![here(0, true, Change)],
             libc::SYS_lchown => vec![here(0, false, Change)],
-            libc::SYS_fchmod | libc::SYS_fchown => vec![self.open_file(0, Change)],
             libc::SYS_fchmodat => vec![at(1, true, Change)],
             libc::SYS_fchownat if self.flag(4, libc::AT_EMPTY_PATH) => vec![self.open_file(0, Change)],
             libc::SYS_fchownat => vec![at(1, no_follow(4), Change)],
-            libc::SYS_futimesat | libc::SYS_utimensat if self.arguments[1] == 0 => vec![self.open_file(0, Change)],
             libc::SYS_futimesat => vec![at(1, true, Change)],
             libc::SYS_utimensat => vec![at(1, no_follow(3), Change)],
             _ => Vec::new(),
@@ -203,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_call_about_an_open_file_has_no_name() {
-        assert!(only(libc::SYS_utimensat, [7, 0, 0, 0, 0, 0]).name.is_none());
-        assert!(only(libc::SYS_fchmod, [7, 0o644, 0, 0, 0, 0]).name.is_none());
+        let empty = libc::AT_EMPTY_PATH as u64;
+        assert!(only(libc::SYS_fchownat, [7, 1, 0, 0, empty, 0]).name.is_none());
+        assert!(only(libc::SYS_execveat, [7, 1, 0, 0, empty, 0]).name.is_none());
     }
 }

@@ -29,6 +29,8 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
 
 /// How long programs may end after the command.
 const GRACE: Duration = Duration::from_millis(300);
+/// How long the next stop is looked for before this thread sleeps.
+const SPIN: Duration = Duration::from_micros(20);
 const SAMPLE: Duration = Duration::from_millis(50);
 
 /// How a command ended.
@@ -136,12 +138,15 @@ impl Tracer<'_> {
 
     /// The next that stopped or ended. None if there is none, or none yet.
     fn wait(&mut self, only_now: bool) -> Option<(pid_t, c_int)> {
+        let begin = Instant::now();
         loop {
+            // The next stop is mostly close, and to sleep and be woken on another processor takes longer than it.
+            let sleeps = !only_now && begin.elapsed() > SPIN;
             let mut status = 0;
             // SAFETY: all zeroes are a valid value of this plain data.
             let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
             // Children of other threads of this program are theirs.
-            let flags = libc::__WALL | libc::__WNOTHREAD | if only_now { libc::WNOHANG } else { 0 };
+            let flags = libc::__WALL | libc::__WNOTHREAD | if sleeps { 0 } else { libc::WNOHANG };
             // SAFETY: the kernel writes to `status` and `usage`.
             let id = unsafe { libc::wait4(-1, &raw mut status, flags, &raw mut usage) };
             if id > 0 {
@@ -150,7 +155,8 @@ impl Tracer<'_> {
                 }
                 return Some((id, status));
             }
-            if id == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            let is_error = id < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted;
+            if is_error || only_now && id == 0 {
                 return None;
             }
         }

@@ -9,6 +9,7 @@ mod crash;
 mod doctor;
 mod generate;
 mod list;
+mod record;
 mod report;
 mod resume;
 mod run;
@@ -78,6 +79,7 @@ commands! {
     Why why;
     Bisect bisect;
     Crash crash;
+    Record record;
     Shelf shelf;
     List list;
     Doctor doctor;

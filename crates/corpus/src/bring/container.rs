@@ -140,7 +140,7 @@ impl Layers {
         for ((layer, _), entry) in kept.folders() {
             let _ = layer;
             if let Some(place) = place(&entry.name) {
-                out.write_all(&ustar::header(&place, Kind::Directory, entry.mode, 0))?;
+                out.write_all(&ustar::header(&place, Kind::Directory, entry.mode, entry.modified))?;
             }
         }
         let mut bytes = 0;
@@ -154,7 +154,7 @@ impl Layers {
                 match &known.what {
                     What::Folder => {}
                     What::Link(target) => {
-                        out.write_all(&ustar::header(&place_of, Kind::Link { target }, known.mode, 0))?
+                        out.write_all(&ustar::header(&place_of, Kind::Link { target }, known.mode, known.modified))?
                     }
                     What::HardLink(target) => {
                         if let Some(target) = place(target) {
@@ -162,7 +162,7 @@ impl Layers {
                                 &place_of,
                                 Kind::HardLink { target: &target },
                                 known.mode,
-                                0,
+                                known.modified,
                             ))?;
                         }
                     }
@@ -173,7 +173,12 @@ impl Layers {
                             "unpacked it has more than {}, the most that can be brought",
                             Bytes(MOST)
                         );
-                        out.write_all(&ustar::header(&place_of, Kind::File { size: *size }, known.mode, 0))?;
+                        out.write_all(&ustar::header(
+                            &place_of,
+                            Kind::File { size: *size },
+                            known.mode,
+                            known.modified,
+                        ))?;
                         let copied = copy(entry, out)?;
                         ensure!(copied == *size, "the archive is damaged: an entry is shorter than it says");
                         out.write_all(&ustar::END[..ustar::padding(*size)])?;
@@ -239,6 +244,8 @@ struct Seen {
     name: Vec<u8>,
     what: What,
     mode: u32,
+    /// Seconds since 1970. Programs such as make act by the times of files.
+    modified: i64,
 }
 
 #[derive(PartialEq, Eq)]
@@ -261,7 +268,8 @@ impl Seen {
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => What::File(entry.size()),
             _ => return Ok(None),
         };
-        Ok(Some(Seen { name, what, mode: entry.header().mode().unwrap_or(0o755) }))
+        let modified = entry.header().mtime().ok().and_then(|time| i64::try_from(time).ok()).unwrap_or(0);
+        Ok(Some(Seen { name, what, mode: entry.header().mode().unwrap_or(0o755), modified }))
     }
 }
 

@@ -208,3 +208,25 @@ fn a_program_comes_with_its_libraries_and_a_large_file_stays_on_its_disk() {
     let twice = Bring { with: vec![folder.path().join("tool"), folder.path().join("data/../tool")], ..with(&[]) };
     assert!(brought(&twice).unwrap_err().contains("two of what is brought are called tool"));
 }
+
+/// Programs such as make act by the times of files.
+#[test]
+fn times_of_an_archives_files_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, kind, time) in [("a/", FOLDER, 7), ("a/old", FILE, 1_000_000_000), ("a/new", FILE, 1_000_000_001)] {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(0o755);
+        header.set_mtime(time);
+        header.set_size(0);
+        builder.append_data(&mut header, name, std::io::empty()).unwrap();
+    }
+    let path = folder.path().join("root.tar");
+    fs::write(&path, builder.into_inner().unwrap()).unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    let (tar, _) = realise(&root(&path, true), cache.path(), Keep::Yes, &mut |_| {}).unwrap();
+    let mut archive = tar::Archive::new(File::open(tar).unwrap());
+    let times: Vec<u64> = archive.entries().unwrap().map(|entry| entry.unwrap().header().mtime().unwrap()).collect();
+    assert_eq!(times, [7, 1_000_000_000, 1_000_000_001]);
+}

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::error::fault;
 use crate::parse;
 use crate::written::{Written, text_of};
-use crate::{Kind, PlanError, Result, brought, check, fio, study, tasks};
+use crate::{Kind, PlanError, Result, brought, check, figures, fio, study, tasks};
 
 /// The origin of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,7 +242,7 @@ impl Catalogue {
 
 /// The suite of a file, with the job files and all else that lie beside it.
 fn of_file(suite: Suite, path: &Path) -> Result<Suite> {
-    Ok(tasks::with_figures(brought::beside(tasks::with_job_files(suite, path)?, path)?))
+    Ok(figures::with_figures(brought::beside(tasks::with_job_files(suite, path)?, path)?))
 }
 
 /// Figures of studies are in CSV files beside them.

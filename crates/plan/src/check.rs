@@ -9,7 +9,7 @@ use mountmark_model::{
 
 use crate::bounds::{MOST_REPEATS, RAM_UNIT, is_word, too_many_tasks};
 use crate::options::parameters;
-use crate::{brought, restart, tasks, title};
+use crate::{brought, figures, restart, tasks, title};
 
 /// Steps of the protocol, whose names a task must not have.
 const STEPS: [&str; 5] =
@@ -74,7 +74,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     faults.extend(suite.source_prepare.as_deref().and_then(|command| null("source_prepare", command)));
     faults.extend(tasks::faults(suite));
     faults.extend(brought::faults(suite));
-    faults.extend(tasks::figure_faults(suite));
+    faults.extend(figures::faults(suite));
     columns(suite, &mut faults);
     if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
         faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));

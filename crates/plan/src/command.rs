@@ -7,7 +7,7 @@ use mountmark_model::{Bytes, Parameter, Root, Suite, SuiteFigure, Task, shortene
 
 use crate::bounds::is_word;
 use crate::error::fault;
-use crate::{Catalogue, Origin, PlanError, Result, brought, check, tasks};
+use crate::{Catalogue, Origin, PlanError, Result, brought, check, figures};
 
 /// The room for a command's own files where nothing else is known; disks of guests are larger.
 const ROOM: Bytes = Bytes(256 << 20);
@@ -102,7 +102,7 @@ pub fn put_command(catalogue: &mut Catalogue, command: &CommandLine) -> Result<S
         return Err(fault(&"the command", faults.join("; ")));
     }
     let name = suite.name.clone();
-    catalogue.put(tasks::with_figures(brought::settled(suite)), Origin::File(Path::new("-").to_owned()));
+    catalogue.put(figures::with_figures(brought::settled(suite)), Origin::File(Path::new("-").to_owned()));
     Ok(name)
 }
 

@@ -15,6 +15,7 @@ mod computer;
 mod conditions;
 mod configuration;
 mod error;
+mod figures;
 mod fio;
 mod kind;
 mod matrix;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mountmark_model::workload::{FileSet, Pattern, Phase, Run, Sizes, SyncPolicy};
-use mountmark_model::{Direction, Plan, PrintedFigure, Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
+use mountmark_model::{Plan, Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
 
 use crate::error::fault;
 use crate::error::listed;
@@ -287,72 +287,6 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
         Some(reason) => Err(fault(&path.display(), reason)),
         None => Ok(suite),
     }
-}
-
-/// Why a suite's figures cannot be found in what its tasks print, as sentences.
-pub(crate) fn figure_faults(suite: &Suite) -> Vec<String> {
-    let mut faults = Vec::new();
-    for figure in &suite.figures {
-        let mut fault = |text: String| faults.push(format!("figure {}: {text}", figure.name));
-        if !bounds::is_word(&figure.name) || suite.tasks.iter().any(|task| task.id == figure.name) {
-            fault("its name must be made of letters, digits, - and _, and be no task's".into());
-        }
-        match (&figure.task, &suite.tasks[..]) {
-            (Some(name), tasks) => match tasks.iter().find(|task| task.id == *name) {
-                Some(task) if !task.run.trim().is_empty() && task.program.is_none() => {}
-                Some(_) => fault(format!("the task {name} is no command whose output is looked at")),
-                None => fault(format!("the suite has no task {name:?}")),
-            },
-            (None, [_]) => {}
-            (None, _) => fault("say of which task it is: task = \"...\"".into()),
-        }
-        faults.extend(pattern_fault(&figure.pattern).map(|reason| format!("figure {}: {reason}", figure.name)));
-    }
-    let parts = suite.tasks.iter().filter_map(|task| Some((task, task.printed.as_ref()?)));
-    for (task, printed) in parts {
-        if task.part_of.is_none() {
-            faults.push(format!("task {}: printed is about what another task prints: give part_of", task.id));
-        }
-        faults.extend(pattern_fault(&printed.pattern).map(|reason| format!("task {}: {reason}", task.id)));
-    }
-    faults
-}
-
-/// Why a pattern finds no number.
-fn pattern_fault(pattern: &str) -> Option<String> {
-    match regex_lite::Regex::new(pattern) {
-        Ok(found) if found.captures_len() > 2 => {
-            Some(format!("{pattern:?} has several groups; keep one around the number, and write (?:...) for others"))
-        }
-        Ok(_) => None,
-        Err(error) => Some(format!("{pattern:?} is no regular expression: {error}")),
-    }
-}
-
-/// The suite with its figures as parts of the tasks that print them.
-pub(crate) fn with_figures(mut suite: Suite) -> Suite {
-    for figure in std::mem::take(&mut suite.figures) {
-        let Some(at) = (match &figure.task {
-            Some(name) => suite.tasks.iter().position(|task| task.id == *name),
-            None => (!suite.tasks.is_empty()).then_some(0),
-        }) else {
-            continue;
-        };
-        let task = &suite.tasks[at];
-        let unit = if figure.unit.is_empty() { String::new() } else { format!(" ({})", figure.unit) };
-        let part = Task {
-            title: format!("{}{unit}, as {} prints it", figure.name, task.id),
-            id: figure.name,
-            category: task.category.clone(),
-            part_of: Some(task.id.clone()),
-            printed: Some(PrintedFigure { pattern: figure.pattern, less: figure.better == Direction::Lower }),
-            ..Task::default()
-        };
-        let parts = suite.tasks[at + 1..].iter().take_while(|other| other.part_of.as_ref() == part.part_of.as_ref());
-        let after = at + 1 + parts.count();
-        suite.tasks.insert(after, part);
-    }
-    suite
 }
 
 /// The benchmark programs that a suite's tasks need.

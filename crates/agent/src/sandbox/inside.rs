@@ -3,7 +3,7 @@
 //! It is a copy of the agent without an exec. It neither allocates memory nor takes a lock: in a test another thread
 //! may have held one when the copy was made.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
 
@@ -12,7 +12,7 @@ use mountmark_model::profile::Interval;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 
-use super::rights;
+use super::{mounts, rights};
 use crate::probes::now;
 use crate::tree::Tree;
 
@@ -37,20 +37,6 @@ pub(super) struct Order {
     /// Mount points of file systems that hold settings, which the command must not change; it has its own mounts then.
     pub(super) settings: Vec<CString>,
 }
-
-/// What of procfs is no process: settings of the kernel and of its drivers.
-const PROC_SETTINGS: [&CStr; 10] = [
-    c"/proc/sys",
-    c"/proc/sysrq-trigger",
-    c"/proc/fs",
-    c"/proc/irq",
-    c"/proc/bus",
-    c"/proc/scsi",
-    c"/proc/driver",
-    c"/proc/acpi",
-    c"/proc/dynamic_debug",
-    c"/proc/mtrr",
-];
 
 /// Strings and pointers to them, in the form that exec requires.
 pub(super) struct Words {
@@ -201,61 +187,15 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
         libc::close(score);
     }
     if order.test.is_some() {
-        protect(&order.settings).map_err(|error| (Step::Settings, error))?;
+        mounts::protect(&order.settings).map_err(|error| (Step::Settings, error))?;
     }
     if let Some(tree) = &order.tree {
-        enter(tree).map_err(|error| (Step::Tree, error))?;
+        mounts::enter(tree).map_err(|error| (Step::Tree, error))?;
     }
     // SAFETY: as above.
     unsafe { checked(Step::Folder, libc::chdir(order.folder.as_ptr()))? };
     close_others([pipes[0], pipes[1], order.hand_down.unwrap_or(pipes[0])]);
     rights::drop_rights(order.hidden.is_some()).map_err(|error| (Step::Rights, error))
-}
-
-/// Mounts the tree, with what of the machine is in it, and makes it this process's root.
-fn enter(tree: &Tree) -> io::Result<()> {
-    let nothing = std::ptr::null();
-    let checked = |result: libc::c_int| match result {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    };
-    // SAFETY: plain system calls with strings that outlive them.
-    unsafe {
-        let (kind, root) = (c"overlay".as_ptr(), tree.root.as_ptr());
-        checked(libc::mount(kind, root, kind, 0, tree.options.as_ptr().cast()))?;
-        for [from, to] in &tree.binds {
-            checked(libc::mount(from.as_ptr(), to.as_ptr(), nothing, libc::MS_BIND | libc::MS_REC, nothing.cast()))?;
-        }
-        checked(libc::chroot(root))
-    }
-}
-
-/// Makes settings read-only in this process's mounts. The mounts that are there already are this name space's own copies.
-fn protect(points: &[CString]) -> io::Result<()> {
-    for place in PROC_SETTINGS {
-        read_only(place, true)?;
-    }
-    points.iter().try_for_each(|point| read_only(point, false))
-}
-
-/// Makes what lies at `path` read-only; it need not be there. `binds`: it is no mount point yet.
-fn read_only(path: &CStr, binds: bool) -> io::Result<()> {
-    const CONFINED: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    let nothing = std::ptr::null();
-    let mount = |from: *const libc::c_char, flags: libc::c_ulong| {
-        // SAFETY: a plain system call with strings that outlive it.
-        match unsafe { libc::mount(from, path.as_ptr(), nothing, flags, nothing.cast()) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
-    };
-    let bound = if binds { mount(path.as_ptr(), libc::MS_BIND) } else { Ok(()) };
-    let made = bound.and_then(|()| mount(nothing, libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | CONFINED));
-    match made {
-        // Nothing is there, or another mount hides it.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINVAL)) => Ok(()),
-        made => made,
-    }
 }
 
 /// Closes all descriptors except the standard streams and `kept`: a copy of the agent's end of a pipe would keep the

@@ -17,6 +17,7 @@
 //! start. So a command's time is that of one posix_spawn, its work, and one wait, as in GNU time.
 
 mod inside;
+mod mounts;
 mod rights;
 
 use std::ffi::{CString, OsStr};

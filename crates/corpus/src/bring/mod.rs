@@ -3,6 +3,7 @@
 
 mod container;
 mod libraries;
+mod manifest;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};

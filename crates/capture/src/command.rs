@@ -104,6 +104,8 @@ impl Command {
             })
             .collect();
         environment.entry("PATH".into()).or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
+        // Empty is as good as none, and stands in the place of what a guest has.
+        environment.entry("LC_ALL".into()).or_default();
         let name = words.first().ok_or(Refusal::NoCommand)?;
         let program = find(name, &folder, &environment[OsStr::new("PATH")])?;
         Ok(Command { words, program, folder, environment, input: None })

@@ -125,9 +125,12 @@ impl Command {
         ))
     }
 
-    /// The names of the variables of this process that are not kept.
+    /// The names of the variables of this process that are not kept, without those that each shell sets.
     pub fn left_out(&self) -> Vec<String> {
-        let names = env::vars_os().map(|(name, _)| name).filter(|name| !self.environment.contains_key(name));
+        const SHELLS: [&str; 5] = ["PWD", "OLDPWD", "SHLVL", "TERM", "_"];
+        let is_left_out =
+            |name: &OsString| !self.environment.contains_key(name) && !SHELLS.iter().any(|own| name == *own);
+        let names = env::vars_os().map(|(name, _)| name).filter(is_left_out);
         let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
         names.sort();
         names

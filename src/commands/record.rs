@@ -19,7 +19,7 @@ use crate::common::{self, WrongUse};
 )]
 pub struct Arguments {
     /// The folder for the suite and its files: new or empty, and not the working directory [default: ./NAME.recorded]
-    #[arg(short = 'o', long, value_name = "FOLDER", visible_alias = "output")]
+    #[arg(short = 'o', long, value_name = "FOLDER")]
     out_dir: Option<PathBuf>,
     /// Replace what files below the working directory and the home folder hold by other bytes that compress as well, and
     /// their names by hashes. Programs, libraries and scripts stay

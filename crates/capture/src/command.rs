@@ -104,6 +104,8 @@ impl Command {
             })
             .collect();
         environment.entry("PATH".into()).or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
+        // Empty is as good as none, and stands in the place of what a guest has.
+        environment.entry("LC_ALL".into()).or_default();
         let name = words.first().ok_or(Refusal::NoCommand)?;
         let program = find(name, &folder, &environment[OsStr::new("PATH")])?;
         Ok(Command { words, program, folder, environment, input: None })
@@ -123,9 +125,12 @@ impl Command {
         ))
     }
 
-    /// The names of the variables of this process that are not kept.
+    /// The names of the variables of this process that are not kept, without those that each shell sets.
     pub fn left_out(&self) -> Vec<String> {
-        let names = env::vars_os().map(|(name, _)| name).filter(|name| !self.environment.contains_key(name));
+        const SHELLS: [&str; 5] = ["PWD", "OLDPWD", "SHLVL", "TERM", "_"];
+        let is_left_out =
+            |name: &OsString| !self.environment.contains_key(name) && !SHELLS.iter().any(|own| name == *own);
+        let names = env::vars_os().map(|(name, _)| name).filter(is_left_out);
         let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
         names.sort();
         names

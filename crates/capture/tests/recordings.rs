@@ -140,6 +140,7 @@ fn the_suite_says_what_to_run() {
     let variables: Vec<&String> = root["environment"].as_table().unwrap().keys().collect();
     assert!(variables.contains(&&"PATH".to_owned()), "{variables:?}");
     assert!(!variables.iter().any(|name| name.contains("CARGO_MANIFEST")), "{variables:?}");
+    assert!(variables.contains(&&"LC_ALL".to_owned()), "a guest's own would choose another language: {variables:?}");
     let task = suite["task"].as_array().unwrap()[0].as_table().unwrap();
     assert_eq!(task["id"].as_str(), Some("sort"));
     // The shell reads the words as they were.

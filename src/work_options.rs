@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mountmark_corpus::bring::{self, Brought};
 use mountmark_model::{Bytes, Cell, Direction, Root, Suite, SuiteFigure, TaskRoot};
 use mountmark_plan::{Catalogue, CommandLine, put_command};
 
@@ -75,6 +76,9 @@ impl WorkOptions {
             bail!(WrongUse(format!("--suite {suite}: there is a command too; keep one of them")));
         }
         let command = self.command_line()?;
+        for (path, size, place) in look(&command)?.large {
+            say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(size));
+        }
         if let Some(path) = &self.save {
             save(path, &command)?;
         }
@@ -126,24 +130,11 @@ impl WorkOptions {
             figures: self.figure.iter().map(|text| figure(text)).collect::<Result<_>>()?,
             parameters: self.parameters()?,
         };
-        if !command.with.is_empty() || command.root.is_some() {
-            self.look_at_brought(&mut command)?;
-        }
-        Ok(command)
-    }
-
-    /// Says what is brought where, and takes over what an image sets for programs.
-    fn look_at_brought(&self, command: &mut CommandLine) -> Result<()> {
-        let suite = command.suite()?;
-        let Some(bring) = mountmark_plan::brought(&suite) else { return Ok(()) };
-        let found = mountmark_corpus::bring::examine(&bring).map_err(|error| WrongUse(format!("{error:#}")))?;
-        for (path, size, place) in &found.large {
-            say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(*size));
-        }
+        let found = look(&command)?;
         if let Some(root) = &mut command.root {
             root.environment = found.environment;
         }
-        Ok(())
+        Ok(command)
     }
 
     /// Refuses a program by a path of this machine, which a guest does not have.
@@ -213,12 +204,15 @@ impl WorkOptions {
         {
             all.push(line.clone());
         }
-        let command = self.command_line()?;
-        if let Some(bring) = mountmark_plan::brought(&command.suite()?) {
-            all.extend(mountmark_corpus::bring::examine(&bring)?.scripts.into_iter().map(|(_, program)| program));
-        }
+        all.extend(look(&self.command_line()?)?.scripts.into_iter().map(|(_, program)| program));
         Ok(all)
     }
+}
+
+/// What a command brings, if it brings anything.
+fn look(command: &CommandLine) -> Result<Brought> {
+    let Some(bring) = mountmark_plan::brought(&command.suite()?) else { return Ok(Brought::default()) };
+    Ok(bring::examine(&bring).map_err(|error| WrongUse(format!("{error:#}")))?)
 }
 
 /// The figure of `NAME=PATTERN`, `NAME[UNIT]=PATTERN` or `NAME[UNIT,lower]=PATTERN`.

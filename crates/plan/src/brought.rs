@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use mountmark_model::{Bring, Source, Suite, TaskRoot};
+use mountmark_model::{Bring, Lab, Source, Suite, TaskRoot};
 
 use crate::error::fault;
 use crate::{PlanError, Result};
@@ -81,6 +81,22 @@ pub(crate) fn settled(mut suite: Suite) -> Suite {
         suite.modules.push(OVERLAY.into());
     }
     suite
+}
+
+/// Refuses a suite that brings what a lab without guests has no place for.
+///
+/// # Errors
+/// What it brings.
+pub(crate) fn allowed(suite: &Suite, lab: Lab) -> Result<()> {
+    if lab.capabilities().guest || !brings(suite) && suite.whole_packages.is_empty() {
+        return Ok(());
+    }
+    Err(PlanError::Options(format!(
+        "the suite {} brings programs or packages, which guests get; the {} lab has this machine's own: install them, and name \
+         files by their whole paths",
+        suite.name,
+        lab.name()
+    )))
 }
 
 /// What the suite brings, if it brings anything.

@@ -75,6 +75,7 @@ pub(crate) fn planned(
     if repeated > 0 {
         suite.written = Some(Bytes(suite.written.unwrap_or(suite.room).0.saturating_add(repeated)));
     }
+    brought::allowed(&suite, options.lab)?;
     needs::enough_memory(&suite, &parameters, computer.machine.ram)?;
     restart::allowed(&suite, options.lab, &computer.disk)?;
 

@@ -18,6 +18,8 @@ use super::manifest::{MOST_MANIFEST, blob, manifests, of_docker, of_index};
 use crate::input::{Archive, copy};
 use crate::ustar::{self, Kind};
 
+/// Variables that tasks have of their own.
+const NOT_TAKEN: [&str; 4] = ["HOME", "TEST", "SOURCE", "SEED"];
 /// What the name of an entry begins with that hides one of the layers below, and the name that hides all of its folder.
 const WHITEOUT: &[u8] = b".wh.";
 const OPAQUE: &[u8] = b".wh..wh..opq";
@@ -78,7 +80,14 @@ impl Layers {
     /// What the image sets for programs. A home of its own is none of theirs here.
     pub(super) fn environment(&self) -> Result<BTreeMap<String, String>> {
         let all = self.environment.iter().filter_map(|setting| setting.split_once('='));
-        Ok(all.filter(|(name, _)| *name != "HOME").map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let is_name = |name: &str| {
+            !name.starts_with(|c: char| c.is_ascii_digit())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        Ok(all
+            .filter(|(name, _)| !name.is_empty() && is_name(name) && !NOT_TAKEN.contains(name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect())
     }
 
     /// Changes when the files do.

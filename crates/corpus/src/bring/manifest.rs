@@ -10,13 +10,16 @@ use crate::input::Archive;
 
 /// Most bytes of a manifest.
 pub(super) const MOST_MANIFEST: u64 = 1 << 20;
+/// An archive with more entries is no image: it holds layers and descriptions of them.
+const MOST_ENTRIES: usize = 2000;
 /// Most layers of an image.
 const MOST_LAYERS: usize = 200;
+
 /// The small files of an image's archive by name; `None` if it is no image.
 pub(super) fn manifests(archive: &Archive) -> Result<Option<BTreeMap<String, Vec<u8>>>> {
     let mut small = BTreeMap::new();
     let mut tar = tar::Archive::new(archive.unpacked()?);
-    for entry in tar.entries()? {
+    for entry in tar.entries()?.take(MOST_ENTRIES) {
         let Ok(mut entry) = entry else { break };
         let name = String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./").to_owned();
         let is_manifest =

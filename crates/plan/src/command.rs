@@ -168,7 +168,7 @@ mod tests {
             (&["for i in 1 2; do echo $i; done"], "for", "for i in 1 2; do echo $i; done"),
             (&["./target/release/my-tool", "--help"], "my-tool", "./target/release/my-tool --help"),
             (&["--help"], "--help", "--help"),
-            (&["env", "A=1", "tool"], "tool", "env A=1 tool"),
+            (&["env", "A=1", "tool"], "tool", "env 'A=1' tool"),
             (&["mount", "x"], "command-mount", "mount x"),
             (&["\u{e4}"], "command", "\u{e4}"),
             (&["awk", "{print $1}"], "awk", "awk '{print $1}'"),

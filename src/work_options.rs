@@ -1,13 +1,15 @@
 //! What is measured: a suite, or a command line with what it needs. Every command that measures takes it from here.
 
+mod compare;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_corpus::bring::{self, Brought};
-use mountmark_model::{Bytes, Cell, Direction, Root, Suite, SuiteFigure, TaskRoot};
-use mountmark_plan::{Catalogue, CommandLine, put_command};
+use mountmark_model::{Bytes, Cell, Direction, Own, Root, Suite, SuiteFigure, TaskRoot};
+use mountmark_plan::{Catalogue, CommandLine, Side, put_command};
 
 use crate::common::{self, WrongUse};
 
@@ -31,10 +33,14 @@ pub struct WorkOptions {
     /// Measure another command after it, in the same file system
     #[arg(long, value_name = "LINE", help_heading = FOR_COMMANDS)]
     then: Vec<String>,
-    /// Bring a file or folder of this machine: it lies where the command runs, with the libraries of its programs. One of
-    /// more than 64 MiB stays on a second disk, in /with
+    /// Bring a file or folder of this machine: it lies where the command runs, with the libraries of its programs, as
+    /// NAME=PATH under another name. One of more than 64 MiB stays on a second disk, in /with
     #[arg(long, value_name = "PATH", help_heading = FOR_COMMANDS)]
-    with: Vec<PathBuf>,
+    with: Vec<String>,
+    /// Measure with each of these, such as two builds of the program that the command starts: PATH,PATH or NAME=PATH,PATH;
+    /// or NAME=VALUE,VALUE of a parameter. Each file system has a row for each, such as ext4#old and ext4#new
+    #[arg(long, value_name = "LIST", help_heading = FOR_COMMANDS)]
+    compare: Option<String>,
     /// Run the command in a tree of its own: an archive that podman export or docker save wrote, an OCI layout, or a
     /// folder such as debootstrap makes
     #[arg(long, value_name = "PATH", help_heading = FOR_COMMANDS)]
@@ -66,23 +72,45 @@ impl WorkOptions {
         !self.command.is_empty()
     }
 
-    /// Puts a command into the catalogue as a suite. Returns the name for `--suite`; `None` if none was given.
-    pub fn fit(&self, catalogue: &mut Catalogue) -> Result<Option<String>> {
+    /// Puts a command into the catalogue as a suite.
+    pub fn fit(&self, catalogue: &mut Catalogue) -> Result<Work> {
         if !self.is_command() {
             self.refuse_without_command()?;
-            return Ok(self.suite.clone());
+            let suite = self.suite.clone();
+            let sides = match (&self.compare, &suite) {
+                (Some(text), Some(name)) => compare::sides_of_suite(text, &catalogue.suite(name)?)?,
+                (Some(text), None) => {
+                    bail!(WrongUse(format!("--compare {text}: say what to measure: a command, after --, or a --suite")))
+                }
+                (None, _) => Vec::new(),
+            };
+            return Ok(Work { suite, sides, programs: Vec::new() });
         }
         if let Some(suite) = &self.suite {
             bail!(WrongUse(format!("--suite {suite}: there is a command too; keep one of them")));
         }
-        let command = self.command_line()?;
-        for (path, size, place) in look(&command)?.large {
-            say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(size));
+        let mut command = self.command_line()?;
+        let sides = match &self.compare {
+            Some(text) => compare::sides_of_command(text, &mut command)?,
+            None => Vec::new(),
+        };
+        self.refuse_path_of_here(&command)?;
+        let brought = look(&command)?;
+        for side in &sides {
+            look(&compare::with_side(&command, side))?;
+        }
+        for (path, size, place) in &brought.large {
+            say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(*size));
+        }
+        if let Some(root) = &mut command.root {
+            root.environment = brought.environment;
         }
         if let Some(path) = &self.save {
             save(path, &command)?;
         }
-        put_command(catalogue, &command).map(Some).map_err(Into::into)
+        let mut programs = self.programs();
+        programs.extend(brought.scripts.into_iter().map(|(_, program)| program));
+        Ok(Work { suite: Some(put_command(catalogue, &command)?), sides, programs })
     }
 
     /// Refuses options that nothing would come of.
@@ -107,44 +135,39 @@ impl WorkOptions {
     }
 
     fn command_line(&self) -> Result<CommandLine> {
-        let whole =
-            |path: &PathBuf| path.canonicalize().map_err(|error| WrongUse(format!("{}: {error}", path.display())));
-        let with = self.with.iter().map(whole).collect::<Result<Vec<PathBuf>, _>>()?;
-        let root = self.root.as_ref().map(whole).transpose()?;
-        self.refuse_path_of_here(&with, root.is_some())?;
-        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let whole = |path: &Path| path.canonicalize().map_err(|error| WrongUse(format!("{}: {error}", path.display())));
+        let own = |text: &String| {
+            let Own { name, path } = Own::parse(text);
+            Ok::<_, WrongUse>(Own { name, path: whole(&path)? }.text())
+        };
+        let root = self.root.as_deref().map(whole).transpose()?;
         let root = root.map(|path| Root {
-            path: text(&path),
+            path: path.to_string_lossy().into_owned(),
             over: false,
             folder: TaskRoot::FOLDER.into(),
             environment: BTreeMap::new(),
         });
-        let mut command = CommandLine {
+        Ok(CommandLine {
             words: self.command.clone(),
             then: self.then.clone(),
             prepare: self.prepare.clone(),
             cold: self.cold,
-            with: with.iter().map(text).collect(),
+            with: self.with.iter().map(own).collect::<Result<_, _>>()?,
             root,
             packages: self.package.clone(),
             figures: self.figure.iter().map(|text| figure(text)).collect::<Result<_>>()?,
             parameters: self.parameters()?,
-        };
-        let found = look(&command)?;
-        if let Some(root) = &mut command.root {
-            root.environment = found.environment;
-        }
-        Ok(command)
+        })
     }
 
     /// Refuses a program by a path of this machine, which a guest does not have.
-    fn refuse_path_of_here(&self, with: &[PathBuf], has_root: bool) -> Result<()> {
-        let [program, rest @ ..] = &self.command[..] else { return Ok(()) };
-        let words = if rest.is_empty() { shlex::split(program).unwrap_or_default() } else { vec![program.clone()] };
-        let Some(program) = words.first().filter(|word| word.contains('/') && !has_root) else { return Ok(()) };
-        let path = Path::new(program);
+    fn refuse_path_of_here(&self, command: &CommandLine) -> Result<()> {
+        let Some(program) = command.program().filter(|word| word.contains('/') && command.root.is_none()) else {
+            return Ok(());
+        };
+        let path = Path::new(&program);
         let name = path.file_name().unwrap_or_default();
-        let brought = with.iter().any(|path| path.file_name() == Some(name));
+        let brought = command.with.iter().any(|own| Own::parse(own).called().is_some_and(|called| called == name));
         let is_here = path.is_file() && !["/bin", "/usr", "/sbin"].iter().any(|folder| path.starts_with(folder));
         if is_here && !(brought && path.parent() == Some(Path::new("."))) {
             bail!(WrongUse(format!(
@@ -168,21 +191,44 @@ impl WorkOptions {
         Ok(all)
     }
 
+    /// The programs that the command starts, as far as words tell.
+    fn programs(&self) -> Vec<String> {
+        match &self.command[..] {
+            [program, _, ..] => vec![program.clone()],
+            // A line for a shell may begin with anything.
+            [line] if line.chars().all(|c| c.is_ascii_alphanumeric() || "-_+./".contains(c)) => vec![line.clone()],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What a run measures.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// The name for `--suite`; `None` if none was given.
+    pub suite: Option<String>,
+    /// What is measured beside each other, if anything.
+    pub sides: Vec<Side>,
+    /// Programs that a command and the scripts that it brings start.
+    programs: Vec<String>,
+}
+
+impl Work {
     /// Refuses a program that the guests of `cell` do not have, which `programs` are; `has_package` tells of a Debian package.
-    pub fn check_program(
+    pub fn check_programs(
         &self,
         cell: &Cell,
         programs: &[String],
         has_package: &dyn Fn(&str) -> Result<bool>,
     ) -> Result<()> {
-        if !self.is_command() || cell.root.as_ref().is_some_and(|root| !root.over) {
+        if cell.root.as_ref().is_some_and(|root| !root.over) {
             return Ok(());
         }
-        for word in self.programs()? {
-            if word.contains('/') || BUILT_IN.contains(&word.as_str()) || programs.contains(&word) {
+        for word in &self.programs {
+            if word.contains('/') || BUILT_IN.contains(&word.as_str()) || programs.contains(word) {
                 continue;
             }
-            let package = match has_package(&word) {
+            let package = match has_package(word) {
                 Ok(true) => format!("there is a Debian package of that name: --package {word}"),
                 _ => "name the Debian package that has it, --package NAME".to_owned(),
             };
@@ -191,21 +237,6 @@ impl WorkOptions {
             )));
         }
         Ok(())
-    }
-
-    /// The programs that a command and the scripts that are brought start, as far as words tell.
-    fn programs(&self) -> Result<Vec<String>> {
-        let mut all = Vec::new();
-        // A line for a shell may begin with anything.
-        if let [program, _, ..] = &self.command[..] {
-            all.push(program.clone());
-        } else if let [line] = &self.command[..]
-            && line.chars().all(|c| c.is_ascii_alphanumeric() || "-_+./".contains(c))
-        {
-            all.push(line.clone());
-        }
-        all.extend(look(&self.command_line()?)?.scripts.into_iter().map(|(_, program)| program));
-        Ok(all)
     }
 }
 
@@ -256,7 +287,8 @@ fn save(path: &Path, command: &CommandLine) -> Result<()> {
     let mut suite: Suite = command.suite()?;
     suite.name = stem;
     for own in &mut suite.with {
-        *own = inside(own)?;
+        let Own { name, path } = Own::parse(own);
+        *own = Own { path: inside(&path.to_string_lossy())?.into(), name }.text();
     }
     if let Some(root) = &mut suite.root {
         root.path = inside(&root.path)?;

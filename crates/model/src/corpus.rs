@@ -1,5 +1,7 @@
 //! Corpora: the files that a suite works on.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -164,7 +166,39 @@ pub struct Bring {
     /// Whether that is laid over a guest's own programs, whose folders are one.
     pub over: bool,
     /// Files and folders for where tasks run.
-    pub with: Vec<PathBuf>,
+    pub with: Vec<Own>,
     /// Where tasks run.
     pub folder: String,
+}
+
+/// A file or folder of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// What tasks call it; `None`: as it is called here.
+    pub name: Option<String>,
+    pub path: PathBuf,
+}
+
+impl Own {
+    /// Of `PATH`, or of `NAME=PATH`. A path with an equals sign has a slash before it.
+    pub fn parse(text: &str) -> Own {
+        match text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/')) {
+            Some((name, path)) => Own { name: Some(name.to_owned()), path: path.into() },
+            None => Own { name: None, path: text.into() },
+        }
+    }
+
+    /// As [`Own::parse`] takes it.
+    pub fn text(&self) -> String {
+        let path = self.path.to_string_lossy();
+        self.name.as_ref().map_or_else(|| path.clone().into_owned(), |name| format!("{name}={path}"))
+    }
+
+    /// The name for tasks; `None` of a path that ends in none.
+    pub fn called(&self) -> Option<Cow<'_, OsStr>> {
+        match &self.name {
+            Some(name) => Some(Cow::Borrowed(OsStr::new(name))),
+            None => self.path.file_name().map(Cow::Borrowed),
+        }
+    }
 }

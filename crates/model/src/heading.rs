@@ -28,6 +28,12 @@ pub fn legend<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; "))
 }
 
+/// The name of a configuration with a label, which stands behind one that it has.
+pub fn labelled_as(name: &str, label: &str) -> String {
+    let mark = if labelled(name).is_some() { '-' } else { '#' };
+    format!("{name}{mark}{label}")
+}
+
 /// A name before its label, and the label. A `#` that is escaped begins none.
 fn labelled(name: &str) -> Option<(&str, &str)> {
     let (body, label) = name.rsplit_once('#')?;
@@ -52,6 +58,13 @@ mod tests {
             (r"ext4:mkfs=-L a\\#c", "ext4#c"),
         ] {
             assert_eq!(heading(name), wanted);
+        }
+    }
+
+    #[test]
+    fn a_label_is_added_to_one() {
+        for (name, wanted) in [("ext4", "ext4#new"), ("ext4:noatime", "ext4:noatime#new"), ("ext4#a", "ext4#a-new")] {
+            assert_eq!(labelled_as(name, "new"), wanted);
         }
     }
 

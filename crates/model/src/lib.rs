@@ -44,13 +44,13 @@ pub use claim::{Among, Answered, Claim, Clause, Limits, Needs, Over, POINTS, Tes
 pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{
-    Bring, Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus,
+    Bring, Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, Own, RealisedCorpus,
 };
 pub use device::DeviceRecord;
 pub use environment::{Environment, Sitting, Taken};
 pub use event::{Event, Stage, Subject};
 pub use file_outcome::{Case, CaseClaim, FileOutcome, When};
-pub use heading::{heading, legend};
+pub use heading::{heading, labelled_as, legend};
 pub use health::{DriveHealth, Health};
 pub use lab::{Capabilities, Lab};
 pub use machine::{Machine, OwnComputer, OwnTarget};

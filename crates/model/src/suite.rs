@@ -39,8 +39,8 @@ pub struct Suite {
     /// their installation runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub whole_packages: Vec<String>,
-    /// Files and folders of the user's, by paths from the suite's file: they lie where tasks run. A program has its
-    /// libraries with it. A large one stays on the second disk, in `/with` for tasks.
+    /// Files and folders of the user's, by paths from the suite's file: they lie where tasks run, as `NAME=PATH` under
+    /// another name. A program has its libraries with it. A large one stays on the second disk, in `/with` for tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
     /// A tree of files in which tasks find programs.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use mountmark_model::{Bring, Lab, Source, Suite, TaskRoot};
+use mountmark_model::{Bring, Lab, Own, Source, Suite, TaskRoot};
 
 use crate::error::fault;
 use crate::{PlanError, Result};
@@ -63,8 +63,9 @@ pub(crate) fn beside(mut suite: Suite, path: &Path) -> Result<Suite> {
         let found = found.map_err(|reason| fault(&path.display(), format!("{field} {name:?}: {reason}")))?;
         Ok::<_, PlanError>(found.to_string_lossy().into_owned())
     };
-    for name in &mut suite.with {
-        *name = found("with", name)?;
+    for own in &mut suite.with {
+        let Own { name, path } = Own::parse(own);
+        *own = Own { path: found("with", &path.to_string_lossy())?.into(), name }.text();
     }
     if let Some(root) = &mut suite.root {
         root.path = found("root.path", &root.path)?;
@@ -99,12 +100,21 @@ pub(crate) fn allowed(suite: &Suite, lab: Lab) -> Result<()> {
     )))
 }
 
+/// Puts `own` in the place of what the suite brings of that name.
+pub(crate) fn replace(suite: &mut Suite, own: &Own) {
+    for with in &mut suite.with {
+        if Own::parse(with).called() == own.called() {
+            *with = own.text();
+        }
+    }
+}
+
 /// What the suite brings, if it brings anything.
 pub fn of(suite: &Suite) -> Option<Bring> {
     brings(suite).then(|| Bring {
         root: suite.root.as_ref().map(|root| root.path.clone().into()),
         over: suite.root.as_ref().is_none_or(|root| root.over),
-        with: suite.with.iter().map(Into::into).collect(),
+        with: suite.with.iter().map(|own| Own::parse(own)).collect(),
         folder: task_root(suite).map(|root| root.folder).unwrap_or_default(),
     })
 }

@@ -46,6 +46,14 @@ impl CommandLine {
         }
     }
 
+    /// The program that it starts, if its words tell.
+    pub fn program(&self) -> Option<String> {
+        match &self.words[..] {
+            [line] => shlex::split(line)?.into_iter().next(),
+            words => words.first().cloned(),
+        }
+    }
+
     /// The suite, called after the program.
     ///
     /// # Errors

@@ -50,9 +50,10 @@ pub fn next_block(plan: &Plan, wanted: &dyn Fn(&str) -> bool, realise: &mut Real
         let turns = plan.targets.len().max(1) as u32;
         let is_like = |cell: &&Cell| cell.configuration.name == *name && cell.repeat % turns == repeat % turns;
         let Some(like) = plan.cells.iter().find(is_like).filter(|_| wanted(name)) else { continue };
+        // A corpus that is generated is one for all; what users bring may be a build of its own for each.
         let medium = match &medium {
-            Some(medium) => medium.clone(),
-            None => medium.insert(self::medium(plan, sampling, like, realise)?).clone(),
+            Some(medium) if sampling.corpus.is_some() => medium.clone(),
+            _ => medium.insert(self::medium(plan, sampling, like, realise)?).clone(),
         };
         cells.push(Cell {
             index: (plan.cells.len() + cells.len()) as u32,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, CorpusSource, Disk, Machine, Plan, RealisedCorpus, Scale, Source, SourceMedium,
-    Suite,
+    Bytes, Cell, Configuration, Corpus, CorpusSource, Disk, Machine, Own, Plan, RealisedCorpus, Scale, Source,
+    SourceMedium, Suite,
 };
 
 use crate::bounds::MOST_REPEATS;
@@ -19,13 +19,15 @@ use crate::{
     tasks,
 };
 
-/// What a point of `--vary` changes that no option does.
+/// What a point of `--vary` and a side of `--compare` change that no option does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changed {
     /// The machine's memory.
     pub ram: Option<Bytes>,
     /// A parameter of the suite and its value.
     pub parameter: Option<(String, u64)>,
+    /// What the suite brings, in the place of what it has of that name.
+    pub own: Option<Own>,
 }
 
 /// The plan for `options`. Definitions are checked completely before `realise` is first called; it is called once per
@@ -47,6 +49,9 @@ pub(crate) fn planned(
         )));
     }
     let mut suite = catalogue.suite(&options.suite)?;
+    if let Some(own) = &changed.own {
+        brought::replace(&mut suite, own);
+    }
     let mut computer = Computer::of(catalogue, options, suite.source != Source::None)?;
     if let Some(ram) = changed.ram {
         computer = computer.with_ram(ram)?;

@@ -5,7 +5,7 @@ mod support;
 use std::path::PathBuf;
 
 use mountmark_model::{Bytes, Plan, RealisedCorpus};
-use mountmark_plan::{Catalogue, CorpusRequest, Options, plan_varied, vary};
+use mountmark_plan::{Catalogue, CorpusRequest, Options, plan_with, vary};
 
 const SUITE: &str = r#"
 name = "mine"
@@ -41,7 +41,7 @@ fn planned(options: &Options, text: &str) -> Plan {
     let mut never = |_: &CorpusRequest| -> Corpora { panic!("the suite has no corpus") };
     let (catalogue, options) = (catalogue(), options.clone());
     let vary = vary(&catalogue, &options, text).unwrap();
-    plan_varied(&catalogue, &options, &vary, &mut never).unwrap()
+    plan_with(&catalogue, &options, Some(&vary), &[], &mut never).unwrap()
 }
 
 /// The one value of `what` of all cells at each point.
@@ -125,7 +125,7 @@ fn what_the_suite_or_the_machine_cannot_have_is_refused_with_the_mend() {
         let catalogue = catalogue();
         let mut never = |_: &CorpusRequest| -> Corpora { panic!("the suite has no corpus") };
         let found = vary(&catalogue, options, text)
-            .and_then(|vary| plan_varied(&catalogue, options, &vary, &mut never))
+            .and_then(|vary| plan_with(&catalogue, options, Some(&vary), &[], &mut never))
             .unwrap_err()
             .to_string();
         assert!(found.contains(said), "{text}: {found}");

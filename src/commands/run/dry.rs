@@ -7,14 +7,14 @@ use mountmark_agent::protocol;
 use mountmark_lab::LabKind;
 use mountmark_model::{Bytes, Cell, Identity, Plan, Precondition, Target, Window, counted, heading, legend, visible};
 
-use super::{Arguments, Asked, Checked, planned};
+use super::{Arguments, Asked, Checked, Wanted, planned};
 use crate::common;
 
 /// The first line for a lab that does not confine commands.
 const AS_ROOT: &str = "the suite's commands below run as root on this machine; nothing keeps them from its files";
 
 /// Performs the checks of a run that change nothing, and prints what it would do.
-pub fn run(arguments: &Arguments, Checked { options, machine, catalogue, wanted, vary }: Checked) -> Result<u8> {
+pub fn run(arguments: &Arguments, Checked { options, machine, catalogue, wanted, vary, work }: Checked) -> Result<u8> {
     let lab = arguments.lab.kind();
     let asked = Asked {
         // Missing parts of a guest's kernel and packages are known only after fetching them.
@@ -23,7 +23,8 @@ pub fn run(arguments: &Arguments, Checked { options, machine, catalogue, wanted,
         make: mountmark_corpus::foresee,
         is_stopped: &|| false,
     };
-    let Some(plan) = planned(arguments, options, &catalogue, (&wanted, vary.as_ref()), &asked)? else {
+    let wanted = Wanted { configurations: &wanted, vary: vary.as_ref(), sides: &work.sides };
+    let Some(plan) = planned(arguments, options, &catalogue, wanted, &asked)? else {
         bail!("nobody asked for an end");
     };
     let disk = match plan.cells.first() {

@@ -29,7 +29,7 @@ use crate::work_options::WorkOptions;
 pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, labs};
-use prepare::{Asked, Checked, Prepared, checked, planned, with_plan};
+use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
 use sampled::SamplingOptions;
 pub use shelf::{ShelfOptions, own_shelf, place};
 pub use signals::Stop;

@@ -7,7 +7,7 @@ use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
 use mountmark_lab::image::packages::Packages;
 use mountmark_model::{Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
-use mountmark_plan::{Catalogue, Options, control};
+use mountmark_plan::{Catalogue, Options, Side, control};
 use mountmark_shelf::Shelved;
 
 use super::corpus::{Make, corpora};
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::catalogue;
 use crate::common::WrongUse;
+use crate::work_options::Work;
 
 /// What a user wrote, found to be sound.
 pub(super) struct Checked {
@@ -26,6 +27,7 @@ pub(super) struct Checked {
     pub catalogue: Catalogue,
     pub wanted: Vec<Configuration>,
     pub vary: Option<Vary>,
+    pub work: Work,
 }
 
 /// Checks all user input before anything is fetched or generated.
@@ -44,9 +46,10 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let mut catalogue = catalogue::load()?;
     let machine = catalogue.get::<Machine>(&arguments.lab.machine())?.clone();
     let told = arguments.lab.options(&machine);
+    let work = arguments.work.fit(&mut catalogue)?;
     let mut options = Options {
         fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },
-        suite: arguments.work.fit(&mut catalogue)?.unwrap_or_else(|| DEFAULT_SUITE.into()),
+        suite: work.suite.clone().unwrap_or_else(|| DEFAULT_SUITE.into()),
         lab: arguments.lab.lab,
         own,
         machine: arguments.lab.machine(),
@@ -67,10 +70,10 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     if options.repeats == 0 {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
-    let vary = vary::asked(arguments, &catalogue, &options, wanted.len())?;
+    let vary = vary::asked(arguments, &catalogue, &options, wanted.len() * work.sides.len().max(1))?;
     // Last, as it makes folders.
     arguments.shelf.check(arguments.lab.lab, arguments.dry_run)?;
-    Ok(Checked { options, machine, catalogue, wanted, vary })
+    Ok(Checked { options, machine, catalogue, wanted, vary, work })
 }
 
 /// An open lab with a plan.
@@ -84,7 +87,7 @@ pub(super) struct Prepared<'a> {
 /// Opens the lab, makes the plan, and prepares its cells for `ending`.
 pub(super) fn with_plan<T>(
     arguments: &Arguments,
-    Checked { options, machine, catalogue, wanted, vary }: Checked,
+    Checked { options, machine, catalogue, wanted, vary, work }: Checked,
     stop: &Stop,
     ending: &dyn Fn(&Prepared, &Plan) -> Ended<T>,
 ) -> Ended<T> {
@@ -109,7 +112,7 @@ pub(super) fn with_plan<T>(
         make: mountmark_corpus::realise,
         is_stopped: &|| stop.load(Ordering::SeqCst),
     };
-    let wanted = (&wanted[..], vary.as_ref());
+    let wanted = Wanted { configurations: &wanted, vary: vary.as_ref(), sides: &work.sides };
     let Some(plan) = planned(arguments, options, &catalogue, wanted, &asked)? else { return Ok(Err(stop.code())) };
     for cell in &plan.cells {
         if stop.load(Ordering::SeqCst) {
@@ -121,14 +124,20 @@ pub(super) fn with_plan<T>(
         && let Some(programs) = lab.programs(cell)?
     {
         let packages = Packages::new(&cache);
-        arguments.work.check_program(cell, &programs, &|name| packages.exists(name))?;
+        work.check_programs(cell, &programs, &|name| packages.exists(name))?;
     }
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)
 }
 
-/// The configurations, and the parameter that is varied.
-pub(super) type Wanted<'a> = (&'a [Configuration], Option<&'a Vary>);
+/// What is measured beside each other.
+pub(super) struct Wanted<'a> {
+    pub configurations: &'a [Configuration],
+    /// The parameter that is varied.
+    pub vary: Option<&'a Vary>,
+    /// Of `--compare`.
+    pub sides: &'a [Side],
+}
 
 /// Callbacks of planning.
 pub(super) struct Asked<'a> {
@@ -147,12 +156,12 @@ pub(super) fn planned(
     arguments: &Arguments,
     mut options: Options,
     catalogue: &Catalogue,
-    (wanted, vary): Wanted,
+    Wanted { configurations, vary, sides }: Wanted,
     asked: &Asked,
 ) -> Result<Option<Plan>> {
     let mut skipped = Vec::new();
     options.fs = Vec::new();
-    for configuration in wanted {
+    for configuration in configurations {
         if (asked.is_stopped)() {
             return Ok(None);
         }
@@ -165,7 +174,7 @@ pub(super) fn planned(
         say!("mountmark: {} is skipped: {reason}", heading(name));
     }
     if !arguments.lab.capabilities().exact_clock && !arguments.no_control {
-        let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
+        let runs: Vec<_> = configurations.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
         if let Some(control) = control(&runs) {
             say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
             options.fs.push(control);
@@ -175,10 +184,8 @@ pub(super) fn planned(
         bail!("none of the file systems can run here");
     }
     let mut realise = corpora(asked.make);
-    let mut plan = match vary {
-        Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
-        None => arguments.sampling.of(catalogue, &options, mountmark_plan::plan(catalogue, &options, &mut realise)?)?,
-    };
+    let plan = mountmark_plan::plan_with(catalogue, &options, vary, sides, &mut realise)?;
+    let mut plan = arguments.sampling.of(catalogue, &options, plan)?;
     let keeps = arguments.pauses.as_ref().map_or(plan.lab.capabilities().exact_clock, |pauses| pauses == STUDY);
     if !keeps {
         plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);

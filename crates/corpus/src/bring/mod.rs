@@ -5,6 +5,7 @@ mod container;
 mod libraries;
 mod manifest;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Write};
@@ -13,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use mountmark_model::{Bring, Bytes, RealisedCorpus, TaskRoot};
+use mountmark_model::{Bring, Bytes, Own, RealisedCorpus, TaskRoot};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
@@ -89,10 +90,13 @@ impl Tree {
             tree.add_root(root).with_context(|| format!("cannot use {} as a root", root.display()))?;
         }
         let mut names = BTreeSet::new();
-        for path in &bring.with {
-            let what = || format!("cannot bring {}", path.display());
-            let whole = path.canonicalize().with_context(what)?;
-            let name = whole.file_name().with_context(what)?.to_owned();
+        for own in &bring.with {
+            let what = || format!("cannot bring {}", own.path.display());
+            let whole = own.path.canonicalize().with_context(what)?;
+            let called = Own { path: whole.clone(), ..own.clone() };
+            let name = called.called().with_context(what)?.into_owned();
+            let is_name = !name.is_empty() && name != "." && name != ".." && !name.as_bytes().contains(&b'/');
+            ensure!(is_name, "cannot bring {} as {}: give it a plain name", own.path.display(), name.display());
             ensure!(names.insert(name.clone()), "two of what is brought are called {}", name.display());
             tree.add_own(&whole, name.as_bytes(), bring).with_context(what)?;
         }
@@ -244,8 +248,9 @@ pub(crate) fn realise(
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(PathBuf, RealisedCorpus)> {
     let tree = Tree::of(bring)?;
-    let names = bring.root.iter().chain(&bring.with).filter_map(|path| path.file_name());
-    let name = names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join("+");
+    let root = bring.root.iter().filter_map(|path| path.file_name()).map(Cow::Borrowed);
+    let names = root.chain(bring.with.iter().filter_map(Own::called));
+    let name = names.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>().join("+");
     let label = Label { name: name.clone(), seed: None };
     let place = cache::Place::new(cache, &name, &format!("brought {}", tree.fingerprint()), keep);
     if let Some(found) = place.look_up() {

@@ -181,7 +181,7 @@ fn a_program_comes_with_its_libraries_and_a_large_file_stays_on_its_disk() {
     let with = |names: &[&str]| Bring {
         root: None,
         over: true,
-        with: names.iter().map(|name| folder.path().join(name)).collect(),
+        with: names.iter().map(|name| Own { name: None, path: folder.path().join(name) }).collect(),
         folder: "/home/me".into(),
     };
     fs::create_dir(folder.path().join("data")).unwrap();
@@ -205,7 +205,10 @@ fn a_program_comes_with_its_libraries_and_a_large_file_stays_on_its_disk() {
     assert!(has("/ld-linux-x86-64.so.2") && has("/libc.so.6") && has("/libm.so.6"), "{found:?}");
     let one = |tool: &str| names(&with(&[tool]));
     assert_eq!(one("tool"), found);
-    let twice = Bring { with: vec![folder.path().join("tool"), folder.path().join("data/../tool")], ..with(&[]) };
+    let twice = Bring {
+        with: ["tool", "data/../tool"].map(|path| Own { name: None, path: folder.path().join(path) }).into(),
+        ..with(&[])
+    };
     assert!(brought(&twice).unwrap_err().contains("two of what is brought are called tool"));
 }
 

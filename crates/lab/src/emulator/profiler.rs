@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::cpio;
 use crate::lab::{Ended, OpenLab, Options};
 use crate::profile::pipes::Pipes;
-use crate::profile::programs::Code;
+use crate::profile::programs::{self, Code};
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
 use crate::profile::{Disk, parts};
@@ -47,13 +47,16 @@ pub(super) struct PluginArguments<'a> {
     pub on_media: &'a dyn Fn(OwnedFd, Region),
 }
 
+/// A guest's image, and the tar of what its user brings.
+type Files = (PathBuf, Option<PathBuf>);
+
 /// The virtual lab, with a profiler. As a lab it keeps what it recorded of each cell, until it is taken.
 pub struct Profiler {
     lab: Emulator,
     /// Whether paths of calls are recorded.
     callers: bool,
-    /// Of each image that a cell had.
-    codes: Mutex<BTreeMap<PathBuf, Arc<Code>>>,
+    /// By where a cell's programs were.
+    codes: Mutex<BTreeMap<Files, Arc<Code>>>,
     /// By the cell's index in the plan; why there is nothing, in a sentence.
     kept: Mutex<BTreeMap<u32, Result<Vec<TaskProfile>, String>>>,
 }
@@ -156,16 +159,28 @@ impl Profiler {
         Ok(self.symbols(cell, stop)?.map(|(symbols, _)| symbols.names.into_iter().collect()))
     }
 
-    /// The code of the programs and libraries in a cell's image. This program's own is the line of its process.
+    /// The code of the programs and libraries in a cell's image, and of those that a user brings. This program's own is the
+    /// line of its process.
     fn code(&self, cell: &Cell) -> Result<Arc<Code>> {
-        let path = self.lab.image(cell)?.path;
+        let image = self.lab.image(cell)?.path;
+        let brought =
+            cell.second_disk.as_ref().filter(|_| cell.root.is_some()).map(|second| PathBuf::from(&second.tar));
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = codes.get(&path) {
+        let from = (image, brought);
+        if let Some(code) = codes.get(&from) {
             return Ok(Arc::clone(code));
         }
-        let archive = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let code = Arc::new(Code::of(cpio::files(&archive).filter(|(path, _)| *path != "init")));
-        codes.insert(path, Arc::clone(&code));
+        let (image, brought) = &from;
+        let archive = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
+        let code = Arc::new(Code::of(|take| {
+            // First, as a file under two names is known by its first: what a user brings is called as he calls it.
+            if let Some(tar) = brought {
+                programs_in(tar, take).with_context(|| format!("cannot read {}", tar.display()))?;
+            }
+            cpio::files(&archive).filter(|(path, _)| *path != "init").for_each(|(path, bytes)| take(path, bytes));
+            Ok(())
+        })?);
+        codes.insert(from, Arc::clone(&code));
         Ok(code)
     }
 
@@ -258,6 +273,21 @@ impl OpenLab for Profiler {
     fn environment(&self, cell: &Cell) -> Result<Environment> {
         self.lab.environment(cell)
     }
+}
+
+/// Gives each program and library in a tar, by its path.
+fn programs_in(tar: &Path, take: &mut dyn FnMut(&str, &[u8])) -> Result<()> {
+    let mut archive = tar::Archive::new(BufReader::new(File::open(tar)?));
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let mut bytes = Vec::new();
+        entry.by_ref().take(programs::MAGIC.len() as u64).read_to_end(&mut bytes)?;
+        if bytes == programs::MAGIC {
+            entry.read_to_end(&mut bytes)?;
+            take(&String::from_utf8_lossy(&entry.path_bytes()), &bytes);
+        }
+    }
+    Ok(())
 }
 
 /// The list that a guest wrote into its reserved memory.

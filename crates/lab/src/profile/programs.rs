@@ -1,10 +1,11 @@
-//! Code outside the kernel: pages of the files in a guest's image, told by their contents, and the functions of these files.
+//! Code outside the kernel: pages of the files that a guest has, told by their contents, and the functions of these files.
 //!
 //! Code is the same in memory as in its file, at whatever address and in whichever process: so nothing of the guest need be
 //! asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
 use goblin::elf::Elf;
 use goblin::elf::program_header::{PF_X, PT_LOAD};
 use goblin::elf::sym::{STT_FUNC, Sym};
@@ -12,6 +13,8 @@ use goblin::elf::sym::{STT_FUNC, Sym};
 use super::symbols::Entry;
 use crate::cache;
 
+/// The first bytes of a program's or a library's file.
+pub(crate) const MAGIC: &[u8] = b"\x7fELF";
 const PAGE: usize = 4096;
 /// Between the places of two files, which is the largest file.
 const FILE: u64 = 1 << 32;
@@ -20,7 +23,7 @@ const MOST_FILES: u64 = 1 << 15;
 /// Names of functions that are longer are not told, so that stores take them.
 const LONGEST: usize = 200;
 
-/// The code of an image's files.
+/// The code of a guest's files.
 #[derive(Default)]
 pub(crate) struct Code {
     /// Names of files and their functions, as [`mountmark_model::profile::program::code`] takes them apart.
@@ -32,20 +35,21 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Of files by path and contents; those that are no programs or libraries are passed over.
-    pub fn of<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Code {
+    /// Of the files that `each` gives, by path and contents; those that are no programs or libraries are passed over.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn of(each: impl FnOnce(&mut dyn FnMut(&str, &[u8])) -> Result<()>) -> Result<Code> {
         let mut out = Code::default();
         let mut pages: BTreeMap<u64, Option<u64>> = BTreeMap::new();
         let mut seen = BTreeSet::new();
-        let programs = files.filter(|(_, bytes)| bytes.starts_with(b"\x7fELF") && (bytes.len() as u64) < FILE);
-        for (path, bytes) in programs {
+        each(&mut |path, bytes| {
             // A file under two names is one.
-            let is_new = seen.insert(cache::sha256(bytes));
-            let Some(elf) = Elf::parse(bytes).ok().filter(|_| is_new) else { continue };
-            let place = FILE * (seen.len() as u64);
-            if place >= FILE * MOST_FILES {
-                break;
+            if !bytes.starts_with(MAGIC) || bytes.len() as u64 >= FILE || !seen.insert(cache::sha256(bytes)) {
+                return;
             }
+            let place = FILE * (seen.len() as u64);
+            let Some(elf) = Elf::parse(bytes).ok().filter(|_| place < FILE * MOST_FILES) else { return };
             for part in elf.program_headers.iter().filter(|part| part.p_type == PT_LOAD && part.p_flags & PF_X != 0) {
                 let (begin, end) = (part.p_offset as usize, part.p_offset.saturating_add(part.p_filesz) as usize);
                 for at in (begin / PAGE * PAGE..end.min(bytes.len())).step_by(PAGE) {
@@ -57,9 +61,9 @@ impl Code {
                 }
             }
             out.add(path, place, &elf);
-        }
+        })?;
         out.pages = pages.into_iter().filter_map(|(hash, place)| Some((hash, place?))).collect();
-        out
+        Ok(out)
     }
 
     /// Adds a file and its functions.
@@ -130,7 +134,11 @@ mod tests {
         let own = std::fs::read("/proc/self/exe").unwrap();
         let files =
             [("usr/bin/own", &own[..]), ("usr/bin/twin", &own), ("etc/passwd", b"root"), ("bad", b"\x7fELF\x02")];
-        let code = Code::of(files.into_iter());
+        let code = Code::of(|take| {
+            files.into_iter().for_each(|(path, bytes)| take(path, bytes));
+            Ok(())
+        });
+        let code = code.unwrap();
         assert_eq!(code.names.iter().filter(|name| !name.contains(':')).collect::<Vec<_>>(), ["/usr/bin/own"]);
         assert!(code.table.is_sorted_by_key(|entry| entry.address));
         // The symbol that every program's start calls.

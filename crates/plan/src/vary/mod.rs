@@ -42,24 +42,45 @@ fn possible(catalogue: &Catalogue, options: &Options, vary: &Vary, point: &VaryP
     }
 }
 
-/// The plan for `options` at all points, as [`crate::plan`].
-pub fn plan_varied(catalogue: &Catalogue, options: &Options, vary: &Vary, realise: &mut Realise<'_>) -> Result<Plan> {
+/// The plan for `options` at all points, as [`crate::plan`], each with what is `changed` beside its point.
+pub(crate) fn plan_varied(
+    catalogue: &Catalogue,
+    options: &Options,
+    vary: &Vary,
+    changed: &Changed,
+    realise: &mut Realise<'_>,
+) -> Result<Plan> {
     let suite = catalogue.suite(&options.suite)?;
     let mut plans = |options: &Options| -> Result<Vec<Plan>> {
         let plan = |point| {
-            let of_point = |(options, changed)| planned(catalogue, &options, &changed, realise);
+            let of_point = |(options, point): (Options, Changed)| {
+                let changed = Changed {
+                    ram: point.ram,
+                    parameter: point.parameter.or_else(|| changed.parameter.clone()),
+                    own: changed.own.clone(),
+                };
+                planned(catalogue, &options, &changed, realise)
+            };
             change(vary, point, options, &suite).and_then(of_point).map_err(|error| at(vary, point, error))
         };
         vary.points.iter().map(plan).collect()
     };
-    let mut found = plans(options)?;
-    // Only the parameter may differ: all points have the disk of the one that needs most.
-    let sizes = || found.iter().flat_map(|plan| &plan.cells).map(|cell| cell.disk_size);
-    if vary.parameter != DISK_SIZE && sizes().min() != sizes().max() {
-        found = plans(&Options { disk_size: sizes().max(), ..options.clone() })?;
-    }
+    let found = if vary.parameter == DISK_SIZE { plans(options)? } else { on_one_size(options, &mut plans)? };
     let machine = Computer::of(catalogue, options, false)?.machine;
     merge::merge(&found, options, vary, machine)
+}
+
+/// Plans of which only what is varied or compared may differ: all have the disk of the one that needs most.
+pub(crate) fn on_one_size(
+    options: &Options,
+    plans: &mut dyn FnMut(&Options) -> Result<Vec<Plan>>,
+) -> Result<Vec<Plan>> {
+    let found = plans(options)?;
+    let sizes = || found.iter().flat_map(|plan| &plan.cells).map(|cell| cell.disk_size);
+    match sizes().min() == sizes().max() {
+        true => Ok(found),
+        false => plans(&Options { disk_size: sizes().max(), ..options.clone() }),
+    }
 }
 
 const RAM: &str = "ram";

@@ -1,0 +1,197 @@
+//! `--compare`: the sides of a comparison, from what the user wrote.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use mountmark_model::{Bytes, Own, Suite};
+use mountmark_plan::{CommandLine, Side, SideChange};
+
+use crate::common::WrongUse;
+
+/// `NAME=VALUE,VALUE` or `VALUE,VALUE`.
+struct Asked<'a> {
+    text: &'a str,
+    name: Option<&'a str>,
+    values: Vec<&'a str>,
+}
+
+/// The sides of a command: of a parameter that it has, or of a program, which it then brings.
+pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<Vec<Side>> {
+    let asked = Asked::of(text)?;
+    if let Some(name) = asked.name.filter(|name| command.parameters.contains_key(*name)) {
+        return asked.parameter(name);
+    }
+    let paths = asked.paths()?;
+    let name = match asked.name {
+        Some(name) => name.to_owned(),
+        None => called(&paths, command.program().as_deref())
+            .ok_or_else(|| asked.wrong("say what the command calls it, as in --compare tool=./old,./new -- ./tool"))?,
+    };
+    let sides = sides(&name, &paths);
+    command.with.retain(|with| Own::parse(with).called().is_none_or(|called| *called != *name));
+    if let Some(SideChange::Own(own)) = sides.first().map(|side| &side.change) {
+        command.with.push(own.text());
+    }
+    Ok(sides)
+}
+
+/// The sides of a suite: of a parameter that it has, or of a file that it brings.
+pub(super) fn sides_of_suite(text: &str, suite: &Suite) -> Result<Vec<Side>> {
+    let asked = Asked::of(text)?;
+    if let Some(name) = asked.name.filter(|name| suite.parameters.contains_key(*name)) {
+        return asked.parameter(name);
+    }
+    let paths = asked.paths()?;
+    let own: Vec<String> =
+        suite.with.iter().filter_map(|with| Some(Own::parse(with).called()?.to_string_lossy().into_owned())).collect();
+    let name = asked.name.map(str::to_owned).or_else(|| called(&paths, None));
+    match name.filter(|name| own.contains(name)) {
+        Some(name) => Ok(sides(&name, &paths)),
+        None => {
+            let all: Vec<&str> = suite.parameters.keys().chain(&own).map(String::as_str).collect();
+            let all = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
+            bail!(asked.wrong(&format!("write NAME=VALUE,VALUE with what the suite has: {all}")))
+        }
+    }
+}
+
+/// The command as one side has it.
+pub(super) fn with_side(command: &CommandLine, side: &Side) -> CommandLine {
+    let mut command = command.clone();
+    if let SideChange::Own(own) = &side.change {
+        for with in &mut command.with {
+            if Own::parse(with).called() == own.called() {
+                *with = own.text();
+            }
+        }
+    }
+    command
+}
+
+impl<'a> Asked<'a> {
+    fn of(text: &'a str) -> Result<Asked<'a>> {
+        let (name, values) = match text.split_once('=').filter(|(name, _)| !name.contains(['/', ','])) {
+            Some((name, values)) => (Some(name), values),
+            None => (None, text),
+        };
+        let asked = Asked { text, name, values: values.split(',').collect() };
+        if asked.values.len() < 2 || asked.values.contains(&"") || name == Some("") {
+            bail!(asked.wrong("give two or more with commas between them, such as ./old,./new or N=100,200"));
+        }
+        Ok(asked)
+    }
+
+    fn wrong(&self, reason: &str) -> WrongUse {
+        WrongUse(format!("--compare {}: {reason}", self.text))
+    }
+
+    fn parameter(&self, name: &str) -> Result<Vec<Side>> {
+        let mut sides: Vec<Side> = Vec::new();
+        for text in &self.values {
+            let value: Bytes = text.parse().map_err(|error| self.wrong(&format!("{text}: {error}")))?;
+            let change = SideChange::Parameter(name.to_owned(), value.0);
+            if sides.iter().any(|side| side.change == change) {
+                bail!(self.wrong(&format!("{name} is {text} twice")));
+            }
+            sides.push(Side { label: format!("{name}-{}", plain(text)), change });
+        }
+        Ok(sides)
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>> {
+        let whole = |path: &&str| {
+            let known = Path::new(path).canonicalize();
+            known.map_err(|error| self.wrong(&format!("{path}: {error}")))
+        };
+        Ok(self.values.iter().map(whole).collect::<Result<_, _>>()?)
+    }
+}
+
+/// What tasks call a program of which these are the builds: as the command does, or as all of them are called.
+fn called(paths: &[PathBuf], program: Option<&str>) -> Option<String> {
+    if let Some(name) = program.and_then(|program| program.strip_prefix("./")).filter(|name| !name.contains('/')) {
+        return Some(name.to_owned());
+    }
+    let first = paths.first()?.file_name()?;
+    let is_one = paths.iter().all(|path| path.file_name() == Some(first));
+    is_one.then(|| first.to_string_lossy().into_owned())
+}
+
+/// Each build under `name`, labelled with the part of its path that tells it from the others.
+fn sides(name: &str, paths: &[PathBuf]) -> Vec<Side> {
+    let part = |path: &Path, depth: usize| {
+        let parts: Vec<_> = path.components().collect();
+        let at = parts.len().checked_sub(1 + depth)?;
+        Some(plain(&parts[at].as_os_str().to_string_lossy()))
+    };
+    let deepest = paths.iter().map(|path| path.components().count()).max().unwrap_or(0);
+    let labels_at = |depth: usize| paths.iter().map(|path| part(path, depth)).collect::<Option<Vec<String>>>();
+    let differ = |labels: &Vec<String>| {
+        labels.iter().enumerate().all(|(at, label)| !label.is_empty() && !labels[..at].contains(label))
+    };
+    // One file twice, or names that differ in signs alone.
+    let counted = || (1..=paths.len()).map(|number| number.to_string()).collect();
+    let labels = (0..deepest).filter_map(labels_at).find(differ).unwrap_or_else(counted);
+    let own = |path: &PathBuf| SideChange::Own(Own { name: Some(name.to_owned()), path: path.clone() });
+    labels.into_iter().zip(paths).map(|(label, path)| Side { label, change: own(path) }).collect()
+}
+
+/// What a label may hold of a text.
+fn plain(text: &str) -> String {
+    let sign = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    text.chars().map(sign).collect::<String>().trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(paths: &[&str]) -> Vec<String> {
+        let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+        sides("tool", &paths).into_iter().map(|side| side.label).collect()
+    }
+
+    #[test]
+    fn sides_are_called_after_what_differs() {
+        assert_eq!(labels(&["/a/old", "/a/new.v2"]), ["old", "new-v2"]);
+        assert_eq!(labels(&["/a/base/release/tool", "/a/head/release/tool"]), ["base", "head"]);
+        assert_eq!(labels(&["/a/tool", "/a/tool"]), ["1", "2"]);
+        assert_eq!(labels(&["/a.b/tool", "/a-b/tool"]), ["1", "2"]);
+    }
+
+    #[test]
+    fn a_build_has_the_name_that_the_command_calls() {
+        let paths = ["/a/old", "/a/new"].map(PathBuf::from);
+        assert_eq!(called(&paths, Some("./tool")).as_deref(), Some("tool"));
+        assert_eq!(called(&paths, Some("sh")), None);
+        let paths = ["/a/tool", "/b/tool"].map(PathBuf::from);
+        assert_eq!(called(&paths, Some("sh")).as_deref(), Some("tool"));
+        let mut command = CommandLine { words: vec!["./tool x".into()], ..CommandLine::default() };
+        let here = std::env::current_exe().unwrap();
+        let text = format!("{0},{0}", here.display());
+        let sides = sides_of_command(&text, &mut command).unwrap();
+        assert_eq!(command.with, [format!("tool={}", here.canonicalize().unwrap().display())]);
+        assert_eq!(sides.len(), 2);
+    }
+
+    #[test]
+    fn what_names_no_sides_is_refused() {
+        let mut command = CommandLine { words: vec!["sh".into()], ..CommandLine::default() };
+        command.parameters.insert("N".into(), Bytes(1));
+        for (text, says) in [
+            ("", "give two or more"),
+            ("./a", "give two or more"),
+            ("N=1", "give two or more"),
+            ("N=1,", "give two or more"),
+            ("N=1,1", "twice"),
+            ("N=1,x", "x"),
+            ("/no/such,/nor/this", "/no/such"),
+            ("/bin/sh,/bin/cat", "say what the command calls it"),
+        ] {
+            let error = sides_of_command(text, &mut command).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        let sides = sides_of_command("N=1,2KiB", &mut command).unwrap();
+        assert_eq!(sides[1], Side { label: "N-2KiB".into(), change: SideChange::Parameter("N".into(), 2048) });
+    }
+}

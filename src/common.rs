@@ -64,10 +64,19 @@ impl StoreOptions {
         Ok(Store::open_read_only(self.path())?)
     }
 
+    /// A run, or a side of one that compares: `latest#old`.
     pub fn load(&self, run: &str) -> Result<RunRecord> {
         let store = self.open_read_only()?;
-        let id = store.resolve(run)?;
-        Ok(store.load(&id)?)
+        let (name, side) = run.rsplit_once('#').map_or((run, None), |(name, side)| (name, Some(side)));
+        let whole = store.load(&store.resolve(name)?)?;
+        let Some(side) = side else { return Ok(whole) };
+        let (id, sides) = (whole.id.clone(), whole.plan.sides.join(", "));
+        let has = if sides.is_empty() {
+            "it has none, which run --compare makes".to_owned()
+        } else {
+            format!("it has {sides}")
+        };
+        Ok(whole.of_side(side).ok_or_else(|| WrongUse(format!("run {id} has no side {side:?}; {has}")))?)
     }
 }
 

@@ -46,6 +46,17 @@ pub fn say_next(run: &RunRecord, store: &Store) {
         say!("mountmark: what was printed where a test failed, and what the kernel said:");
         say!("  {program} show{name} --raw {}{out}", mountmark_findings::shell_word(task));
     }
+    if let [first, others @ ..] = &run.plan.sides[..] {
+        let name = if name.is_empty() { "latest" } else { run.id.as_str() };
+        for other in others {
+            say!("mountmark: {other} beside {first}, and what makes the difference:");
+            say!("  {program} compare {name}#{first} {name}#{other}{out}");
+            if let Some((task, _)) = run.plan.tasks.first().filter(|_| run.plan.vary.is_none()) {
+                let task = mountmark_findings::shell_word(task);
+                say!("  {program} why {name}#{first} {name}#{other} --task {task}{out}");
+            }
+        }
+    }
     say!("mountmark: charts and rankings, as a page for a browser:");
     say!("  {program} report{name} --format html -o report.html{out}");
     say!("mountmark: which file system is best at which test, and how sure that is:");

@@ -122,6 +122,7 @@ pub(crate) fn run(names: &[&str], repeats: u32) -> RunRecord {
         plan,
         environment: environment(),
         cells,
+        side: None,
     }
 }
 

@@ -56,6 +56,10 @@ pub struct Plan {
     /// The parameter that differs between cells, with [`Cell::point`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<Vary>,
+    /// Labels behind the `#` of configurations that are measured beside each other (`run --compare`), the first as the one
+    /// before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<String>,
     /// What cells of the host lab work on, with [`Cell::target`]; empty in guests, and if an older version measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,

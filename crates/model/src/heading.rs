@@ -34,6 +34,12 @@ pub fn labelled_as(name: &str, label: &str) -> String {
     format!("{name}{mark}{label}")
 }
 
+/// The name to which [`labelled_as`] gave the label; `None` if it has another.
+pub fn without_label<'a>(name: &'a str, label: &str) -> Option<&'a str> {
+    let rest = name.strip_suffix(label)?;
+    rest.strip_suffix('#').or_else(|| rest.strip_suffix('-').filter(|rest| labelled(rest).is_some()))
+}
+
 /// A name before its label, and the label. A `#` that is escaped begins none.
 fn labelled(name: &str) -> Option<(&str, &str)> {
     let (body, label) = name.rsplit_once('#')?;
@@ -65,7 +71,9 @@ mod tests {
     fn a_label_is_added_to_one() {
         for (name, wanted) in [("ext4", "ext4#new"), ("ext4:noatime", "ext4:noatime#new"), ("ext4#a", "ext4#a-new")] {
             assert_eq!(labelled_as(name, "new"), wanted);
+            assert_eq!(without_label(wanted, "new"), Some(name));
         }
+        assert_eq!(["ext4#old", "ext4-new", "new"].map(|name| without_label(name, "new")), [None; 3]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use device::DeviceRecord;
 pub use environment::{Environment, Sitting, Taken};
 pub use event::{Event, Stage, Subject};
 pub use file_outcome::{Case, CaseClaim, FileOutcome, When};
-pub use heading::{heading, labelled_as, legend};
+pub use heading::{heading, labelled_as, legend, without_label};
 pub use health::{DriveHealth, Health};
 pub use lab::{Capabilities, Lab};
 pub use machine::{Machine, OwnComputer, OwnTarget};

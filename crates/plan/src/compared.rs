@@ -145,5 +145,7 @@ fn merge(sides: &[Side], plans: Vec<Plan>, options: &Options) -> Result<Plan> {
             cells.push(Cell { index: cells.len() as u32, ..all[at].clone() });
         }
     }
-    Ok(Plan { configurations, tasks: (0..first.tasks.len()).map(title).collect(), cells, skipped, ..first.clone() })
+    let tasks = (0..first.tasks.len()).map(title).collect();
+    let sides = sides.iter().map(|side| side.label.clone()).collect();
+    Ok(Plan { configurations, tasks, cells, skipped, sides, ..first.clone() })
 }

@@ -146,6 +146,7 @@ pub(crate) fn planned(
         cells,
         skipped,
         vary: None,
+        sides: Vec::new(),
         targets: Vec::new(),
         sampling: None,
         memory_limit: None,

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use mountmark_model::{Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary};
+use mountmark_model::{
+    Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary, without_label,
+};
 use serde::Serialize;
 
 use crate::Timestamp;
@@ -118,6 +120,33 @@ pub struct RunRecord {
     pub environment: Environment,
     /// The cells that ended, in the plan's order.
     pub cells: Vec<CellRecord>,
+    /// The side of [`Plan::sides`] that this is of a run.
+    pub side: Option<String>,
+}
+
+impl RunRecord {
+    /// One side of a run that compares: its configurations have their names without the label. `None`: it has no such side.
+    pub fn of_side(mut self, side: &str) -> Option<RunRecord> {
+        let plan = &mut self.plan;
+        plan.sides.iter().find(|known| *known == side)?;
+        let renamed = |name: &mut String| match without_label(name, side) {
+            Some(bare) => {
+                *name = bare.to_owned();
+                true
+            }
+            None => false,
+        };
+        plan.configurations.retain_mut(renamed);
+        plan.cells.retain_mut(|cell| renamed(&mut cell.configuration.name));
+        plan.sides.clear();
+        self.cells.retain_mut(|cell| renamed(&mut cell.configuration));
+        Some(RunRecord { side: Some(side.to_owned()), ..self })
+    }
+
+    /// What commands call it: its id, and its side.
+    pub fn name(&self) -> String {
+        self.side.as_ref().map_or_else(|| self.id.to_string(), |side| format!("{}#{side}", self.id))
+    }
 }
 
 /// A cell that ended.

@@ -44,8 +44,8 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     let metric = metric.as_deref().map(find_metric).transpose();
     let metric = metric.map_err(|error| WrongUse(format!("--metric: {error}")))?;
     let (before, after) = (arguments.store.load(before)?, arguments.store.load(after)?);
-    if before.id == after.id {
-        return Err(WrongUse(format!("both are run {}: name two runs", before.id)).into());
+    if before.name() == after.name() {
+        return Err(WrongUse(format!("both are run {}: name two runs", before.name())).into());
     }
     let reasons = other_work(&before, &after, *anyway)?;
     let found = changes(&before, &after, metric, &mountmark_findings::Options::default());

@@ -72,6 +72,7 @@ fn run(ended: &[usize]) -> RunRecord {
         command_line: "mountmark run".into(),
         environment: environment("ext4"),
         cells: cells.collect(),
+        side: None,
         plan,
     }
 }

@@ -44,8 +44,11 @@ pub(in crate::commands) fn pair<'a>(
     repeat: u32,
 ) -> Result<([Chosen<'a>; 2], Option<String>)> {
     let runs = [before, after];
-    if before.id == after.id {
-        bail!(WrongUse(format!("both are run {}: name two runs, or one and several file systems (--fs)", before.id)));
+    if before.name() == after.name() {
+        bail!(WrongUse(format!(
+            "both are run {}: name two runs, or one and several file systems (--fs)",
+            before.name()
+        )));
     }
     runs.iter().try_for_each(|run| check(run, task))?;
     if let Some((_, sentence)) = common::other_work(before, after) {

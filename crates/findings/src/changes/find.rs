@@ -139,8 +139,8 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
         .collect();
     sort(&mut changes);
     Changes {
-        before: before.id.to_string(),
-        after: after.id.to_string(),
+        before: before.name(),
+        after: after.name(),
         differences: differences(before, after),
         level: options.level,
         matters: options.matters,

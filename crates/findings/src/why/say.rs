@@ -207,7 +207,7 @@ pub(crate) fn longer(explanation: &Explanation) -> String {
 
 /// A run among two.
 pub(crate) fn run(run: &RunRecord) -> String {
-    format!("{}, kernel {}", run.id, run::say::kernels(run))
+    format!("{}, kernel {}", run.name(), run::say::kernels(run))
 }
 
 /// Names for a configuration in two runs: by what differs, which is their names, the kernels, or else the runs.
@@ -215,7 +215,11 @@ pub fn sides(runs: [&RunRecord; 2], names: [&str; 2], kernels: [&str; 2]) -> [St
     if names[0] != names[1] {
         return names.map(|name| heading(name).into_owned());
     }
-    let by = if kernels[0] != kernels[1] { kernels.map(str::to_owned) } else { runs.map(|run| run.id.to_string()) };
+    let by = if kernels[0] != kernels[1] {
+        kernels.map(str::to_owned)
+    } else {
+        runs.map(|run| run.side.clone().unwrap_or_else(|| run.id.to_string()))
+    };
     by.map(|by| format!("{} ({by})", heading(names[0])))
 }
 

@@ -70,6 +70,7 @@ pub fn run(plan: &Plan, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run
         cells: cells.collect(),
         plan: plan.clone(),
         environment,
+        side: None,
     }
 }
 

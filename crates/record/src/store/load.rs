@@ -209,6 +209,7 @@ impl Store {
             plan,
             environment: parse_environment("environment", run, &environment)?,
             cells: cells.into_iter().map(|(_, cell)| cell).collect(),
+            side: None,
         })
     }
 

@@ -43,7 +43,8 @@ const FACTS: &[Fact] = &[
     ("started", |run| run.started.to_string()),
     ("suite", |run| run.plan.suite.clone()),
     ("scale", |run| run.plan.scale.to_string()),
-    ("corpus", corpora),
+    ("corpus", |run| if brings(run) { String::new() } else { corpora(run) }),
+    ("what is brought", brought),
     ("lab", |run| run.plan.lab.name().into()),
     ("machine", |run| run.plan.machine.name.clone()),
     ("speed of the machine (shift)", |run| run.plan.machine.shift.to_string()),
@@ -97,6 +98,17 @@ fn corpora(run: &RunRecord) -> String {
     joined(run.cells.iter().filter_map(|cell| cell.corpus.as_ref()).map(|corpus| corpus.name.clone()))
 }
 
+/// What a user brings, by its name and the beginning of its hash, which tells builds apart; empty if he brings nothing.
+fn brought(run: &RunRecord) -> String {
+    let corpora = run.cells.iter().filter_map(|cell| cell.corpus.as_ref()).filter(|_| brings(run));
+    joined(corpora.map(|corpus| format!("{} ({})", corpus.name, corpus.sha256.chars().take(12).collect::<String>())))
+}
+
+/// Whether the corpus is what a user brings: his own program is what he compares.
+fn brings(run: &RunRecord) -> bool {
+    run.plan.cells.iter().any(|cell| cell.root.is_some())
+}
+
 fn names(run: &RunRecord) -> BTreeSet<&str> {
     run.plan.cells.iter().map(|cell| cell.configuration.name.as_str()).collect()
 }
@@ -128,7 +140,7 @@ pub enum Incomparable {
 /// Why the figures of the two runs are not of the same work; empty if they are.
 ///
 /// Suite, scale and corpus must be equal. With one seed the corpora must be equal byte for byte; with several seeds
-/// only their definition must be.
+/// only their definition must be. What a user brings may differ: that is what is compared then.
 pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> {
     let mut out = Vec::new();
     let (one, other) = (&before.plan, &after.plan);
@@ -137,6 +149,9 @@ pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> 
     }
     if one.scale != other.scale {
         out.push(Incomparable::Scales(one.scale, other.scale));
+    }
+    if brings(before) && brings(after) {
+        return out;
     }
     let (first, second) = (corpora(before), corpora(after));
     if !first.is_empty() && !second.is_empty() && first != second {

@@ -20,8 +20,8 @@ fn key(account: &Account) -> (&'static str, Option<&str>) {
 /// What explanations are about, beside their lists.
 pub(crate) fn head(why: &Answer) -> Value {
     json!({
-        "run": why.run.id.as_str(),
-        "later_run": why.later.map(|later| later.id.as_str()),
+        "run": why.run.name(),
+        "later_run": why.later.map(|later| later.name()),
         "task": why.task,
         "chosen": why.chosen,
         "sentences": sentences(why),

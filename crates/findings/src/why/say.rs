@@ -93,6 +93,11 @@ pub(crate) fn program((program, code): &(String, Option<String>)) -> String {
     format!("{program} > {}", code.as_deref().map_or("code of no known file", frame))
 }
 
+/// A program and a system call of it: `tool > fsync`.
+pub(crate) fn system_call((program, call): &(String, String)) -> String {
+    format!("{program} > {call}")
+}
+
 /// A table's last line, for what is not told.
 pub(crate) fn others(count: usize) -> String {
     format!("{count} others")
@@ -145,6 +150,9 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
             let most = most.map_or(String::new(), |awaited| format!(", most of it for {}", request(awaited)));
             format!("{both}: {} are spent {}{most}.", of(gap), waiting(*operation))
         }
+        Cause::SystemCall { program, call, gap } => {
+            format!("{both}: {} go by in the system call {call} of {program}.", of(gap))
+        }
         Cause::Kernel { gap } => {
             format!("{both}: {} are instructions of the kernel, and no function makes up most of them.", of(gap))
         }
@@ -176,6 +184,10 @@ pub(crate) const REQUESTS: &str = "What was waited for at the disk, in seconds o
 
 /// The heading of programs' own instructions.
 pub(crate) const PROGRAMS: &str = "What programs executed outside the kernel, in seconds of the lab's clock";
+
+/// The heading of system calls.
+pub(crate) const SYSTEM_CALLS: &str =
+    "What system calls took with all that they ran and waited for, in seconds of the lab's clock";
 
 /// The heading of waits.
 pub(crate) fn who_waited(ledger: &Ledger) -> String {

@@ -67,6 +67,8 @@ pub enum Cause {
     Program { program: String, gap: i64, code: Option<String> },
     /// Waiting for the disk, or for a timer. `part` has most of it.
     Waiting { operation: Option<DeviceOperation>, gap: i64, part: Option<Part> },
+    /// What a program did in a system call: instructions and waiting, of no function alone.
+    SystemCall { program: String, call: String, gap: i64 },
     /// Instructions of the kernel, of no function alone.
     Kernel { gap: i64 },
     /// Nothing makes up most of it.
@@ -214,6 +216,12 @@ fn cause(
             }
             _ => {}
         }
+    }
+    let [slow, fast] = ledgers;
+    let time = |ledger: &Ledger, call: &(String, String)| ledger.calls.get(call).map_or(0, |time| time.durable);
+    let calls = slow.calls.keys().map(|call| (time(slow, call) - time(fast, call), call));
+    if let Some((gap, (program, call))) = calls.max().filter(|(gap, _)| is_most(*gap)) {
+        return Cause::SystemCall { program: program.clone(), call: call.clone(), gap };
     }
     let kernel = lines.iter().filter(|line| matches!(line.account, Account::Function(_))).map(Line::gap).sum::<i64>();
     if is_most(kernel) { Cause::Kernel { gap: kernel } } else { Cause::Many }

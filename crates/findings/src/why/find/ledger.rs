@@ -58,6 +58,8 @@ pub struct Ledger {
     /// What of the accounts was a program's own instructions, by program and its code as paths name it; `None` where no
     /// file is known.
     pub programs: BTreeMap<(String, Option<String>), Time>,
+    /// What programs were in system calls, with all that these ran and waited for, by the program and the call.
+    pub calls: BTreeMap<(String, String), Time>,
     /// Until durable, by path.
     pub paths: BTreeMap<Vec<String>, PathTime>,
 }
@@ -74,6 +76,7 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
     let mut accounts: BTreeMap<Account, Time> = BTreeMap::new();
     let mut requests: BTreeMap<Awaited, Time> = BTreeMap::new();
     let mut programs: BTreeMap<(String, Option<String>), Time> = BTreeMap::new();
+    let mut calls: BTreeMap<(String, String), Time> = BTreeMap::new();
     let mut paths: BTreeMap<Vec<String>, PathTime> = BTreeMap::new();
     for (profile, figure, is_returned) in [(profiles[0], elapsed, true), (profiles[1], sync, false)] {
         let mut add = |account: Account, nanoseconds: i64| {
@@ -81,7 +84,11 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
         };
         let mut rest = figure as i64;
         for (path, time) in &profile.paths {
-            rest -= time.running as i64 + time.waiting.values().sum::<u64>() as i64;
+            let all = time.running as i64 + time.waiting.values().sum::<u64>() as i64;
+            rest -= all;
+            if let Some((program, call)) = system_call(path) {
+                calls.entry((program.to_owned(), call.to_owned())).or_default().add(all, is_returned);
+            }
             if time.running > 0 {
                 let account = account(path);
                 if let Account::Program(program) = &account {
@@ -103,7 +110,23 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
         add(Account::Unattributed, rest);
     }
     let total = Time { returned: elapsed as i64, durable: (elapsed + sync) as i64 };
-    Ledger { configuration: configuration.to_owned(), total, accounts, requests, programs, paths }
+    Ledger { configuration: configuration.to_owned(), total, accounts, requests, programs, calls, paths }
+}
+
+/// What calls the kernel's functions for system calls, on x86-64.
+const SYSCALL: &str = "do_syscall_64";
+/// What stands before a system call's name there: the first of the kernel's functions that is not compiled into another.
+const BEGINNINGS: [&str; 5] = ["__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_"];
+
+/// The program and the system call that a path is in.
+fn system_call(path: &[String]) -> Option<(&str, &str)> {
+    let at = path.iter().position(|name| name == SYSCALL).filter(|_| path[0] != program::DISK_SERVER)?;
+    let function = path.get(at + 1)?.as_str();
+    if function.ends_with("mmap_pgoff") {
+        return Some((&path[0], "mmap"));
+    }
+    let name = BEGINNINGS.iter().find_map(|begin| function.strip_prefix(begin))?;
+    Some((&path[0], name))
 }
 
 /// The account of the instructions at the end of a path.

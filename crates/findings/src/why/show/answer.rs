@@ -66,7 +66,8 @@ pub(crate) fn tables(why: &Answer) -> Vec<Block> {
     let mut out = vec![Block::Heading(words::WHERE.into()), Block::Table(ledgers(why.ledgers))];
     let requests = divided(why.ledgers, |of| &of.requests, |of| of.part.is_some(), |of| words::request(*of));
     let programs = divided(why.ledgers, |of| &of.programs, |of| of.1.is_some(), words::program);
-    for (heading, table) in [(words::REQUESTS, requests), (words::PROGRAMS, programs)] {
+    let calls = divided(why.ledgers, |of| &of.calls, |_| true, words::system_call);
+    for (heading, table) in [(words::REQUESTS, requests), (words::PROGRAMS, programs), (words::SYSTEM_CALLS, calls)] {
         if !table.rows.is_empty() {
             out.push(Block::Heading(heading.into()));
             out.push(Block::Table(table));

@@ -33,7 +33,7 @@ pub(crate) fn head(why: &Answer) -> Value {
 }
 
 /// All accounts, all differences and where calls differ, in whole nanoseconds, by key.
-pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 6] {
+pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 7] {
     let totals = why.ledgers.iter().map(|ledger| {
         json!({ "configuration": ledger.configuration, "returned": ledger.total.returned, "durable": ledger.total.durable })
     });
@@ -57,6 +57,14 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 6] {
             json!({
                 "configuration": ledger.configuration, "program": program, "file": code.map(|code| code.file),
                 "function": code.and_then(|code| code.function), "returned": time.returned, "durable": time.durable,
+            })
+        })
+    });
+    let system_calls = why.ledgers.iter().flat_map(|ledger| {
+        ledger.calls.iter().map(move |((program, call), time)| -> Value {
+            json!({
+                "configuration": ledger.configuration, "program": program, "system_call": call,
+                "returned": time.returned, "durable": time.durable,
             })
         })
     });
@@ -87,6 +95,7 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 6] {
         ("ledgers", lines.collect()),
         ("requests", requests.collect()),
         ("programs", programs.collect()),
+        ("system_calls", system_calls.collect()),
         ("differences", differences.collect()),
         ("calls", calls.collect()),
     ]

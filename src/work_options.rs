@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_corpus::bring::{self, Brought};
-use mountmark_model::{Bytes, Cell, Direction, Own, Root, Suite, SuiteFigure, TaskRoot};
+use mountmark_lab::OpenLab;
+use mountmark_lab::image::packages::Packages;
+use mountmark_model::{Bytes, Cell, Direction, Own, Root, Scale, Suite, SuiteFigure, TaskRoot};
 use mountmark_plan::{Catalogue, CommandLine, Side, put_command};
 
 use crate::common::{self, WrongUse};
@@ -60,6 +62,8 @@ pub struct WorkOptions {
     save: Option<PathBuf>,
 }
 
+/// The scale of suites unless another is asked for.
+const DEFAULT_SCALE: &str = "0.02";
 const FOR_COMMANDS: &str = "Commands of your own";
 
 impl WorkOptions {
@@ -70,6 +74,17 @@ impl WorkOptions {
 
     pub fn is_command(&self) -> bool {
         !self.command.is_empty()
+    }
+
+    /// Whether a command or a suite was named.
+    pub fn is_given(&self) -> bool {
+        self.is_command() || self.suite.is_some()
+    }
+
+    /// The scale: as asked for, or the usual one; a command has the size that it has.
+    pub fn scale(&self, asked: Option<&str>) -> Result<Scale> {
+        let usual = if self.is_command() { "1" } else { DEFAULT_SCALE };
+        Ok(asked.unwrap_or(usual).parse().map_err(|error| WrongUse(format!("--scale: {error}")))?)
     }
 
     /// Puts a command into the catalogue as a suite.
@@ -214,21 +229,18 @@ pub struct Work {
 }
 
 impl Work {
-    /// Refuses a program that the guests of `cell` do not have, which `programs` are; `has_package` tells of a Debian package.
-    pub fn check_programs(
-        &self,
-        cell: &Cell,
-        programs: &[String],
-        has_package: &dyn Fn(&str) -> Result<bool>,
-    ) -> Result<()> {
-        if cell.root.as_ref().is_some_and(|root| !root.over) {
+    /// Refuses a program that the guests of `cell`, which is prepared, do not have.
+    pub fn check_programs(&self, lab: &dyn OpenLab, cell: &Cell) -> Result<()> {
+        if self.programs.is_empty() || cell.root.as_ref().is_some_and(|root| !root.over) {
             return Ok(());
         }
+        let Some(programs) = lab.programs(cell)? else { return Ok(()) };
+        let packages = Packages::new(&mountmark_lab::cache::default_folder());
         for word in &self.programs {
             if word.contains('/') || BUILT_IN.contains(&word.as_str()) || programs.contains(word) {
                 continue;
             }
-            let package = match has_package(word) {
+            let package = match packages.exists(word) {
                 Ok(true) => format!("there is a Debian package of that name: --package {word}"),
                 _ => "name the Debian package that has it, --package NAME".to_owned(),
             };

@@ -52,6 +52,7 @@ mod safety;
 mod settings;
 mod setup;
 mod shelf;
+mod sides;
 mod strangers;
 mod studies;
 mod tasks;

@@ -11,21 +11,22 @@ use clap::Args;
 use mountmark_findings::bisect::{Bisected, Bisection, Verdict};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Disk, Lab, Machine, Scale, protocol_task};
+use mountmark_model::{Bytes, Disk, Lab, Machine, protocol_task};
 use mountmark_plan::{Catalogue, Options, configurations};
-use mountmark_record::{RunRecord, Store};
+use mountmark_record::RunRecord;
 
 use super::compare::runs::share;
 use super::run::{DEFAULT_SUITE, LabOptions, ShelfOptions, Stop, labs};
 use super::why::{self, Looked, ProfileOptions, Wanted};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
+use crate::work_options::WorkOptions;
 use trial::{Journal, Trial};
 
 /// Find the kernel, or the commit of a kernel's source, at which a task became slower, and explain why
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark bisect --good 6.1 --bad 6.12 --task mount --fs reiserfs\n  mountmark bisect --good 6.1.0-42-amd64 --bad 6.1 --suite hans-2006 --task read --fs ext4 --fail-on 1%\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make -j8' --task mount --fs xfs\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make O=../lab -j8' --kernel-path ../lab --task 016 --fs ext4\n\nOne cell decides, since figures of the virtual lab repeat to the bit under fixed conditions. A kernel counts as the end that its figure is nearer to. What cannot be built, booted or measured is skipped. Cells that the store has already are not measured again: after Ctrl-C the same command goes on.\nExit code 1 if the ends do not differ, or if the step lies among kernels that were skipped."
+    after_help = "Examples:\n  mountmark bisect --good 6.1 --bad 6.12 --task mount --fs reiserfs\n  mountmark bisect --good 6.1.0-42-amd64 --bad 6.1 --suite hans-2006 --task read --fs ext4 --fail-on 1%\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make -j8' --task mount --fs xfs\n  mountmark bisect --good 6.1 --bad 6.12 --fs ext4 --with ./mytool -- ./mytool --all\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make O=../lab -j8' --kernel-path ../lab --task 016 --fs ext4\n\nOne cell decides, since figures of the virtual lab repeat to the bit under fixed conditions. A kernel counts as the end that its figure is nearer to. What cannot be built, booted or measured is skipped. Cells that the store has already are not measured again: after Ctrl-C the same command goes on.\nExit code 1 if the ends do not differ, or if the step lies among kernels that were skipped."
 )]
 pub struct Arguments {
     /// The last kernel known to be fast: one of Debian, such as 6.1 or 6.1.0-42-amd64
@@ -50,9 +51,9 @@ pub struct Arguments {
     /// What was built, as `run --kernel` takes it and seen from the tree [default: the tree]
     #[arg(long, value_name = "PATH[,MODULES]", requires = "good_commit")]
     kernel_path: Option<String>,
-    /// The task; also mkfs, mount, umount and fsck
-    #[arg(long, value_name = "TASK")]
-    task: String,
+    /// The task; also mkfs, mount, umount and fsck [default: the command, where one is measured]
+    #[arg(long, value_name = "TASK", required_unless_present = "command")]
+    task: Option<String>,
     /// The file system, made and mounted as after `run --fs`
     #[arg(long, value_name = "FS")]
     fs: String,
@@ -65,12 +66,11 @@ pub struct Arguments {
     /// Do not explain the step with `mountmark why`
     #[arg(long)]
     no_why: bool,
-    /// The suite: a name, or the path of a TOML file of your own
-    #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
-    suite: String,
-    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
-    #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
-    scale: String,
+    #[command(flatten)]
+    work: WorkOptions,
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size, and a command's [default: 0.02]
+    #[arg(long, value_name = "SCALE", allow_hyphen_values = true)]
+    scale: Option<String>,
     /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -129,8 +129,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             arguments.lab.name()
         )));
     }
-    let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
-    let catalogue = catalogue::load()?;
+    let scale = arguments.work.scale(arguments.scale.as_deref())?;
+    let mut catalogue = catalogue::load()?;
+    let work = arguments.work.fit(&mut catalogue)?;
+    if !work.sides.is_empty() {
+        bail!(WrongUse("--compare: bisect looks for the kernel at which one thing changed; leave it away".into()));
+    }
+    let suite = work.suite.as_deref().unwrap_or(DEFAULT_SUITE);
+    let task = task(&catalogue, suite, arguments.task.as_deref())?;
     let machine = catalogue.get::<Machine>(&arguments.machine)?;
     if let Some(disk) = &arguments.disk {
         catalogue.get::<Disk>(disk)?;
@@ -139,13 +145,12 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let [configuration] = wanted.as_slice() else {
         bail!(WrongUse(format!("--fs {}: one file system is looked at; name one", arguments.fs)));
     };
-    check_task(&catalogue, &arguments)?;
     let tree = commits::Tree::of(&arguments)?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
     let options = Options {
         fs: vec![arguments.fs.clone()],
-        suite: arguments.suite.clone(),
+        suite: suite.to_owned(),
         lab: arguments.lab,
         own: None,
         machine: arguments.machine.clone(),
@@ -163,7 +168,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         options,
         configuration,
         machine,
-        task: &arguments.task,
+        task: &task,
+        work: &work,
         silence_limit: arguments.silence_limit,
         shelf: arguments.shelf.clone(),
         // A commit's kernel is gone when the next one is built.
@@ -180,7 +186,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             (None, ..) => bail!(WrongUse("name both ends: --good and --bad".into())),
         };
         match ended {
-            Ended::Found { pair, hidden } => tell(&arguments, journal, pair, hidden, &store, &stop),
+            Ended::Found { pair, hidden } => tell(&arguments, journal, pair, hidden),
             Ended::NotThere(sentence) => {
                 say!("mountmark: {sentence}");
                 Ok(common::FAILED)
@@ -194,48 +200,43 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     stop.or(search(), stop.code())
 }
 
-fn check_task(catalogue: &Catalogue, arguments: &Arguments) -> Result<()> {
-    let suite = catalogue.suite(&arguments.suite)?;
+/// The task that is looked at; of a command the first, unless another is asked for.
+fn task(catalogue: &Catalogue, suite: &str, asked: Option<&str>) -> Result<String> {
+    let suite = catalogue.suite(suite)?;
     let steps = [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK];
     let tasks: Vec<&str> = suite.tasks.iter().map(|task| task.id.as_str()).chain(steps).collect();
-    if tasks.contains(&arguments.task.as_str()) {
-        return Ok(());
+    let task = asked.or(tasks.first().copied()).unwrap_or_default();
+    if tasks.contains(&task) {
+        return Ok(task.to_owned());
     }
-    let (suite, task) = (&suite.name, &arguments.task);
-    bail!(WrongUse(format!("--task: suite {suite} has no task {task:?}; there are: {}", tasks.join(", "))))
+    bail!(WrongUse(format!("--task: suite {} has no task {task:?}; there are: {}", suite.name, tasks.join(", "))))
 }
 
 /// Prints what was found, and why; returns the exit code.
-fn tell(
-    arguments: &Arguments,
-    journal: Journal,
-    pair: [usize; 2],
-    hidden: Vec<String>,
-    store: &Store,
-    stop: &Stop,
-) -> Result<u8> {
+fn tell(arguments: &Arguments, journal: Journal, pair: [usize; 2], hidden: Vec<String>) -> Result<u8> {
     let run = |at: usize| journal.runs[at].clone().context("a kernel with a figure has a run");
     let runs: Vec<RunRecord> = pair.into_iter().map(run).collect::<Result<_>>()?;
+    let task = journal.trial.task.to_owned();
+    let looked = match arguments.no_why {
+        true => None,
+        false => match look(&runs, &journal.trial) {
+            _ if journal.trial.stop.is_set() => return Ok(journal.trial.stop.code()),
+            Ok(Looked::Found(looked)) => Some(looked),
+            Ok(Looked::Stopped) => return Ok(journal.trial.stop.code()),
+            Ok(Looked::Fault(reason)) => not_told(&reason),
+            Err(error) => not_told(&format!("{error:#}")),
+        },
+    };
     let found = Bisection {
         configuration: journal.trial.configuration.name.clone(),
-        task: arguments.task.clone(),
+        task: task.clone(),
         metric: journal.metric.context("the ends have figures")?,
         tried: journal.tried,
         pair,
         hidden,
     };
-    let looked = match arguments.no_why {
-        true => None,
-        false => match look(&runs, arguments, store, stop, journal.trial.profile) {
-            _ if stop.is_set() => return Ok(stop.code()),
-            Ok(Looked::Found(looked)) => Some(looked),
-            Ok(Looked::Stopped) => return Ok(stop.code()),
-            Ok(Looked::Fault(reason)) => not_told(&reason),
-            Err(error) => not_told(&format!("{error:#}")),
-        },
-    };
     let explanations = looked.as_ref().map(|looked| looked.explanations()).unwrap_or_default();
-    let answer = looked.as_ref().map(|looked| looked.answer(&runs, &arguments.task, None, &explanations));
+    let answer = looked.as_ref().map(|looked| looked.answer(&runs, &task, None, &explanations));
     let bisected = Bisected { found: &found, runs: [&runs[0], &runs[1]], why: answer.as_ref() };
     common::print(&common::written(&bisected, arguments.format.as_deref())?)?;
     Ok(if found.hidden.is_empty() { common::DONE } else { common::FAILED })
@@ -246,16 +247,17 @@ fn not_told<T>(reason: &str) -> Option<T> {
     None
 }
 
-/// Where the time of the task went before and after. `kept`: only profiles in the store can tell.
-fn look(runs: &[RunRecord], arguments: &Arguments, store: &Store, stop: &Stop, kept: bool) -> Result<Looked> {
-    let (chosen, _) = why::pair([&runs[0], &runs[1]], &arguments.task, &[], 0)?;
-    let wanted = chosen.map(|chosen| Wanted::of(store, chosen, vec![&arguments.task]));
+/// Where the time of the task went before and after. Of commits only profiles in the store can tell.
+fn look(runs: &[RunRecord], trial: &Trial) -> Result<Looked> {
+    let Trial { task, store, stop, silence_limit, profile: kept, .. } = *trial;
+    let (chosen, _) = why::pair([&runs[0], &runs[1]], task, &[], 0)?;
+    let wanted = chosen.map(|chosen| Wanted::of(store, chosen, vec![task]));
     let wanted: Vec<Wanted> = wanted.into_iter().collect::<Result<_>>()?;
     if kept && !wanted.iter().all(Wanted::is_kept) {
         return Ok(Looked::Fault("a cell's profiles were too large for the store, and its kernel is gone".into()));
     }
     say!("mountmark: where the time went, before and after");
-    why::look(runs, &wanted, ProfileOptions { jobs: 1, silence_limit: arguments.silence_limit, callers: true, stop })
+    why::look(runs, &wanted, ProfileOptions { jobs: 1, silence_limit, callers: true, stop })
 }
 
 /// The last one of a verdict.

@@ -11,7 +11,8 @@ use mountmark_record::{RunRecord, RunStatus, Store, StoreError};
 use crate::commands::resume::difference;
 use crate::commands::run::{LabOptions, Session, ShelfOptions, Stop, corpora, leave_out_programs};
 use crate::commands::why::one;
-use crate::common::FormatOptions;
+use crate::common::{FormatOptions, WrongUse};
+use crate::work_options::Work;
 
 /// What is measured on each kernel.
 pub struct Trial<'a> {
@@ -21,6 +22,7 @@ pub struct Trial<'a> {
     pub configuration: &'a Configuration,
     pub machine: &'a Machine,
     pub task: &'a str,
+    pub work: &'a Work,
     pub silence_limit: u64,
     pub shelf: ShelfOptions,
     /// Whether cells run with the profiler.
@@ -41,7 +43,11 @@ impl Trial<'_> {
     fn measure(&self, kernel: &str) -> Result<Said> {
         match self.try_kernel(kernel) {
             Err(_) if self.stop.is_set() => Ok(Said::Stopped),
-            Err(error) if error.chain().any(|one| one.is::<StoreError>() || one.is::<PlanError>()) => Err(error),
+            Err(error)
+                if error.chain().any(|one| one.is::<StoreError>() || one.is::<PlanError>() || one.is::<WrongUse>()) =>
+            {
+                Err(error)
+            }
             // A guest's last words are lines; a reason is one.
             Err(error) => Ok(Said::Skipped(format!("{error:#}").lines().map(str::trim).collect::<Vec<_>>().join("; "))),
             Ok(Said::Measured(run)) => {
@@ -68,6 +74,7 @@ impl Trial<'_> {
         let mut plan = mountmark_plan::plan(self.catalogue, &options, &mut corpora(mountmark_corpus::realise))?;
         leave_out_programs(&mut plan, &|program| lab.lacks(program))?;
         lab.prepare(&plan.cells[0])?;
+        self.work.check_programs(lab, &plan.cells[0])?;
         if let Some(run) = self.kept(&plan, lab)? {
             return Ok(Said::Measured(Box::new(run)));
         }

@@ -17,14 +17,14 @@ pub mod work;
 mod works;
 
 use anyhow::{Result, bail};
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser};
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Plan};
 use mountmark_record::RunRecord;
 
 use crate::cluster::On;
-use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
+use crate::common::{self, FormatOptions, StoreOptions, WrongUse, disk_size};
 use crate::work_options::WorkOptions;
 pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
@@ -43,9 +43,6 @@ pub const DEFAULT_SUITE: &str = "piszcz-2006";
 
 /// The value of `--pauses` that keeps a study's pauses.
 const STUDY: &str = "study";
-
-/// The scale unless `--scale` gives another.
-const DEFAULT_SCALE: &str = "0.02";
 
 /// Run a suite on file systems and compare them
 #[derive(Args, Clone)]
@@ -144,6 +141,24 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let code = measured(&arguments, &|session, plan| session.begin(plan).map(Ok))?;
     Ok(code.unwrap_or_else(|code| code))
+}
+
+/// As a line of its own, so that another command has the usual options.
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// Measures a work once on file systems, with the profiler, and does not show it; or returns the exit code.
+pub fn profiled(work: &WorkOptions, fs: &[String], jobs: usize, store: &StoreOptions) -> Ended<RunRecord> {
+    let Line { mut arguments } = Line::parse_from(["run", "--profile", "--repeat", "1"]);
+    arguments.fs = fs.to_vec();
+    arguments.work = work.clone();
+    // One guest at a time explains; as many as there are processors measure.
+    arguments.jobs = (jobs > 1).then_some(jobs);
+    arguments.store = store.clone();
+    unseen(&arguments, &common::own_command_line())
 }
 
 /// A run that `command_line` stands for, not shown when it is complete; or the exit code.

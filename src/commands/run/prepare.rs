@@ -5,16 +5,14 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
-use mountmark_lab::image::packages::Packages;
-use mountmark_model::{Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
+use mountmark_model::{Configuration, Disk, Machine, Plan, Program, Vary, heading};
 use mountmark_plan::{Catalogue, Options, Side, control};
 use mountmark_shelf::Shelved;
 
 use super::corpus::{Make, corpora};
 use super::works::{self, leave_out_programs};
 use super::{
-    Arguments, DEFAULT_FILESYSTEMS, DEFAULT_SCALE, DEFAULT_SUITE, Ended, STUDY, Stop, check_jobs, elsewhere, scripts,
-    targets, vary,
+    Arguments, DEFAULT_FILESYSTEMS, DEFAULT_SUITE, Ended, STUDY, Stop, check_jobs, elsewhere, scripts, targets, vary,
 };
 use crate::catalogue;
 use crate::common::WrongUse;
@@ -32,10 +30,7 @@ pub(super) struct Checked {
 
 /// Checks all user input before anything is fetched or generated.
 pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
-    // A command has the size that it has.
-    let usual = if arguments.work.is_command() { "1" } else { DEFAULT_SCALE };
-    let scale = arguments.scale.as_deref().unwrap_or(usual);
-    let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    let scale = arguments.work.scale(arguments.scale.as_deref())?;
     check_jobs(arguments.jobs)?;
     arguments.lab.check()?;
     if let Some(on) = &arguments.on {
@@ -120,11 +115,8 @@ pub(super) fn with_plan<T>(
         }
         lab.prepare(cell)?;
     }
-    if let Some(cell) = plan.cells.first()
-        && let Some(programs) = lab.programs(cell)?
-    {
-        let packages = Packages::new(&cache);
-        work.check_programs(cell, &programs, &|name| packages.exists(name))?;
+    if let Some(cell) = plan.cells.first() {
+        work.check_programs(lab, cell)?;
     }
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)

@@ -14,6 +14,7 @@ use mountmark_record::RunRecord;
 
 use super::run::Stop;
 use crate::common::{self, StoreOptions, WrongUse};
+use crate::work_options::WorkOptions;
 use cells::measure;
 pub(super) use cells::{ProfileOptions, Wanted};
 use choose::Chosen;
@@ -23,17 +24,19 @@ pub(super) use largest::{Explained, Outcome, explain as explain_largest};
 /// Show where a task's time went, and what makes one file system, kernel or option slower than another
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n\nThe guests run again with a profiler in the emulator, which executes nothing in them. `why` checks that their figures equal the run's to the last bit. A run that was made with --profile has its profiles in the store."
+    after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n  mountmark why --fs ext4,xfs --with ./mytool -- ./mytool --all     measure a command, and explain it\n\nThe guests run again with a profiler in the emulator, which executes nothing in them. `why` checks that their figures equal the run's to the last bit. A run that was made with --profile has its profiles in the store."
 )]
 pub struct Arguments {
-    /// Name of the run, its first letters, or `latest`; with two runs, the change from the first to the second is explained
-    #[arg(value_name = "RUN", default_value = "latest", num_args = 1..=2)]
+    /// Name of the run, its first letters, or `latest`, and RUN#SIDE of one that compares; with two runs, the change from
+    /// the first to the second is explained [default: latest]
+    #[arg(value_name = "RUN", num_args = 0..=2)]
     runs: Vec<String>,
-    /// The task; also mkfs, mount, umount and fsck
-    #[arg(long, value_name = "TASK")]
-    task: String,
+    /// The task; also mkfs, mount, umount and fsck [default: the command, where one is measured]
+    #[arg(long, value_name = "TASK", required_unless_present = "command")]
+    task: Option<String>,
     /// Configurations of the run, separated by commas [default: the slowest and the fastest at this task]. Of two runs: one
-    /// that both have, or one of each [default: the one that changed most]
+    /// that both have, or one of each [default: the one that changed most]. Of a command: file systems to measure it on,
+    /// as after `run --fs`
     #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
     /// Which repeat of the run, from 1 on
@@ -52,6 +55,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
     #[command(flatten)]
+    work: WorkOptions,
+    #[command(flatten)]
     store: StoreOptions,
 }
 
@@ -60,14 +65,29 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.jobs == 0 {
         bail!(WrongUse("--jobs: at least one guest must run".into()));
     }
-    let runs: Vec<RunRecord> = arguments.runs.iter().map(|name| arguments.store.load(name)).collect::<Result<_>>()?;
-    let (task, repeat) = (arguments.task.as_str(), arguments.repeat - 1);
+    let (runs, fs) = match arguments.work.is_given() {
+        true if !arguments.runs.is_empty() => {
+            let run = arguments.runs.join(" ");
+            bail!(WrongUse(format!("{run} has its cells, and a command is measured anew: leave one of the two away")));
+        }
+        true => match super::run::profiled(&arguments.work, &arguments.fs, arguments.jobs, &arguments.store)? {
+            Ok(run) => (sides(run), Vec::new()),
+            Err(code) => return Ok(code),
+        },
+        false => {
+            let names = if arguments.runs.is_empty() { vec!["latest".to_owned()] } else { arguments.runs.clone() };
+            (names.iter().map(|name| arguments.store.load(name)).collect::<Result<_>>()?, arguments.fs.clone())
+        }
+    };
+    // Of a command the first task, unless another is asked for.
+    let first = runs[0].plan.tasks.first().map_or("", |(id, _)| id.as_str());
+    let (task, repeat) = (arguments.task.as_deref().unwrap_or(first), arguments.repeat - 1);
     let (chosen, told) = match runs.as_slice() {
         [before, after] => {
-            let (pair, told) = choose::pair([before, after], task, &arguments.fs, repeat)?;
+            let (pair, told) = choose::pair([before, after], task, &fs, repeat)?;
             (pair.to_vec(), told)
         }
-        runs => (choose::choose(&runs[0], task, &arguments.fs, repeat)?, None),
+        runs => (choose::choose(&runs[0], task, &fs, repeat)?, None),
     };
     let store = arguments.store.open_read_only()?;
     let wanted = chosen.iter().map(|chosen| Wanted::of(&store, *chosen, vec![task]));
@@ -91,6 +111,15 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let answer = found.answer(&runs, task, told.as_deref(), &explanations);
     common::print(&common::written(&Why(&answer), arguments.format.as_deref())?)?;
     Ok(common::DONE)
+}
+
+/// The two sides of a run that compares two; else the run.
+fn sides(run: RunRecord) -> Vec<RunRecord> {
+    let sides = match &run.plan.sides[..] {
+        [one, other] => [one, other].into_iter().filter_map(|side| run.clone().of_side(side)).collect(),
+        _ => Vec::new(),
+    };
+    if sides.is_empty() { vec![run] } else { sides }
 }
 
 /// Where the time of a task went on some cells.

@@ -257,6 +257,10 @@ impl OpenLab for Profiler {
         self.lab.prepare(cell)
     }
 
+    fn programs(&self, cell: &Cell) -> Result<Option<Vec<String>>> {
+        self.lab.programs(cell)
+    }
+
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let (ended, recording) = self.record(cell, stop, on_event)?;
         // Figures do not depend on it, and are kept without it too.

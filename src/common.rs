@@ -48,10 +48,15 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
+    /// The store's folder.
+    pub fn folder(&self) -> PathBuf {
+        let folder = self.out.clone().or_else(|| mountmark_input::own_folder("XDG_DATA_HOME", ".local/share"));
+        folder.unwrap_or_else(|| PathBuf::from("mountmark-results"))
+    }
+
     /// The store's file.
     pub fn path(&self) -> PathBuf {
-        let folder = self.out.clone().or_else(|| mountmark_input::own_folder("XDG_DATA_HOME", ".local/share"));
-        folder.unwrap_or_else(|| PathBuf::from("mountmark-results")).join("results.sqlite")
+        self.folder().join("results.sqlite")
     }
 
     /// The store, created if missing.

@@ -76,6 +76,11 @@ impl WorkOptions {
         !self.command.is_empty()
     }
 
+    /// Whether several things are measured beside each other.
+    pub fn is_compared(&self) -> bool {
+        self.compare.is_some()
+    }
+
     /// Whether a command or a suite was named.
     pub fn is_given(&self) -> bool {
         self.is_command() || self.suite.is_some()

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod agree;
+mod baseline;
 mod bisect;
 mod campaign;
 mod clean;
@@ -75,6 +76,7 @@ commands! {
     Show show;
     Report report;
     Compare compare;
+    Baseline baseline;
     Agree agree;
     Why why;
     Bisect bisect;

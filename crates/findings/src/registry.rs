@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::agreement::show::ModelBeside;
 use crate::bisect::show::Bisected;
 use crate::cases::show::Cases;
+use crate::changes::Gate;
 use crate::changes::show::RunBeside;
 use crate::claims::show::Claims;
 use crate::crash::show::Crash;
@@ -33,6 +34,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Outputs>(),
     entry::<Reports>(),
     entry::<RunBeside>(),
+    entry::<Gate>(),
     entry::<ModelBeside>(),
     entry::<StudyBeside>(),
     entry::<Claims>(),
@@ -64,6 +66,8 @@ fn has<S: Subject>(form: Form) -> bool {
         Form::Page => S::PAGE.is_some() || S::BLOCKS.is_some(),
         Form::Picture => S::PICTURE.is_some(),
         Form::Stacks => S::STACKS.is_some(),
+        Form::Gauges => S::GAUGES.is_some(),
+        Form::Checks => S::CHECKS.is_some(),
     }
 }
 

@@ -161,8 +161,54 @@ pub fn profiled(work: &WorkOptions, fs: &[String], jobs: usize, store: &StoreOpt
     unseen(&arguments, &common::own_command_line())
 }
 
+/// Measures what these words after `run` say, with the profiler, and does not show it; or returns the exit code.
+///
+/// # Errors
+/// Words that are none of `run`.
+pub fn of_words(words: &[String], jobs: Option<usize>, store: &StoreOptions) -> Ended<RunRecord> {
+    let words = ["run", "--profile"].into_iter().chain(words.iter().map(String::as_str));
+    let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
+    arguments.refuse_for_baseline()?;
+    arguments.jobs = jobs;
+    arguments.store = store.clone();
+    unseen(&arguments, &common::own_command_line())
+}
+
+impl Arguments {
+    /// With the profiler. Returns where the run is kept.
+    pub fn set_profiled(&mut self) -> StoreOptions {
+        self.lab = self.lab.clone().with_profiler(true);
+        self.store.clone()
+    }
+
+    /// Refuses what no baseline can be made of.
+    pub fn refuse_for_baseline(&self) -> Result<()> {
+        let lab = self.lab.lab;
+        if !lab.capabilities().exact_clock {
+            bail!(WrongUse(format!(
+                "--lab {}: a baseline has exact figures, and wall time has none: leave it out, or keep runs and use compare",
+                lab.name()
+            )));
+        }
+        let other = [
+            ("--vary", !self.vary.is_empty()),
+            ("--compare", self.work.is_compared()),
+            ("--precision and --budget", self.sampling.is_sampled()),
+            ("--study", self.study.is_some()),
+            ("--on", self.on.is_some()),
+            ("--dry-run", self.dry_run),
+        ];
+        match other.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                bail!(WrongUse(format!("{option}: a baseline is of one plan that is measured here; leave it away")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// A run that `command_line` stands for, not shown when it is complete; or the exit code.
-fn unseen(arguments: &Arguments, command_line: &str) -> Result<Result<RunRecord, u8>> {
+pub fn unseen(arguments: &Arguments, command_line: &str) -> Result<Result<RunRecord, u8>> {
     measured(arguments, &|session, plan| session.begin_unseen(plan, command_line))
 }
 

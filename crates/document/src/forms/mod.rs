@@ -1,6 +1,7 @@
 //! The forms that subjects provide and writers need.
 
 mod block;
+mod gauge;
 mod object;
 mod rows;
 mod stack;
@@ -9,6 +10,7 @@ use anyhow::Result;
 
 use crate::markup::Markup;
 pub use block::{Block, Last, Mark, Shade, Table, aside, chip, code, list, named, opened, strong};
+pub use gauge::{Check, Gauge};
 pub use object::Object;
 pub use rows::{Rows, number, number_or_empty};
 pub use stack::Stack;
@@ -26,6 +28,10 @@ pub enum Form {
     Picture,
     /// Paths of calls with times.
     Stacks,
+    /// Figures for programs that watch them over time.
+    Gauges,
+    /// What was checked, as a list of tests.
+    Checks,
 }
 
 /// Data that can be written, in the forms that it has.
@@ -43,6 +49,10 @@ pub trait Subject: Sized {
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = None;
     /// Paths of calls with times.
     const STACKS: Option<fn(&Self) -> Vec<Stack>> = None;
+    /// Figures for programs that watch them over time.
+    const GAUGES: Option<fn(&Self) -> Vec<Gauge>> = None;
+    /// What was checked.
+    const CHECKS: Option<fn(&Self) -> Vec<Check>> = None;
 }
 
 /// Type-erased access to the forms of a subject.
@@ -55,6 +65,8 @@ pub trait Forms {
     fn page(&self) -> Option<Result<Markup>>;
     fn picture(&self) -> Option<Result<Markup>>;
     fn stacks(&self) -> Option<Vec<Stack>>;
+    fn gauges(&self) -> Option<Vec<Gauge>>;
+    fn checks(&self) -> Option<Vec<Check>>;
 }
 
 impl<S: Subject> Forms for S {
@@ -88,5 +100,13 @@ impl<S: Subject> Forms for S {
 
     fn stacks(&self) -> Option<Vec<Stack>> {
         Some(S::STACKS?(self))
+    }
+
+    fn gauges(&self) -> Option<Vec<Gauge>> {
+        Some(S::GAUGES?(self))
+    }
+
+    fn checks(&self) -> Option<Vec<Check>> {
+        Some(S::CHECKS?(self))
     }
 }

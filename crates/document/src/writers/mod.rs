@@ -1,9 +1,12 @@
 //! Writers: one file per format. A writer does not know the subject: it asks for the one form that it needs.
 
+pub mod bencher;
+pub mod benchmark_action;
 pub mod csv;
 pub mod folded;
 pub mod html;
 pub mod json;
+pub mod junit;
 pub mod markdown;
 pub mod svg;
 pub mod text;
@@ -42,5 +45,15 @@ pub struct Writer {
 }
 
 /// All formats, in the order of help texts; a subject's default is its first.
-pub const ALL: &[&Writer] =
-    &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG, &folded::FOLDED];
+pub const ALL: &[&Writer] = &[
+    &text::TEXT,
+    &markdown::MARKDOWN,
+    &csv::CSV,
+    &json::JSON,
+    &html::HTML,
+    &svg::SVG,
+    &folded::FOLDED,
+    &junit::JUNIT,
+    &bencher::BENCHER,
+    &benchmark_action::BENCHMARK_ACTION,
+];

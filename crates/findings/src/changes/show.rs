@@ -98,7 +98,7 @@ pub(crate) fn differences(found: &[Difference]) -> Vec<Block> {
     out
 }
 
-fn row(change: &Change) -> Vec<String> {
+pub(crate) fn row(change: &Change) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or("-".into(), |value| quantity(change.metric, value));
     let outcome = match change.outcome {
         ChangeOutcome::Regression => format!("worse: {}", more_or_less(change)),

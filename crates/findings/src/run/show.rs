@@ -1,12 +1,13 @@
 //! The figures of one run: tests x file systems for people, every sample for programs.
 
 pub(crate) mod about;
+mod gauges;
 pub(crate) mod list;
 mod notes;
 pub(crate) mod outputs;
 mod samples;
 
-use mountmark_document::forms::{Block, Last, Mark, Object, Rows, Subject, Table};
+use mountmark_document::forms::{Block, Gauge, Last, Mark, Object, Rows, Subject, Table};
 use mountmark_document::text::BEST;
 use mountmark_model::{Metric, heading, protocol_task};
 use mountmark_record::RunRecord;
@@ -34,6 +35,7 @@ impl Subject for Run<'_> {
     const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> anyhow::Result<()>> = Some(samples::rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> anyhow::Result<()>> = Some(samples::object);
+    const GAUGES: Option<fn(&Self) -> Vec<Gauge>> = Some(gauges::gauges);
 }
 
 fn parts(subject: &Run) -> Vec<Block> {

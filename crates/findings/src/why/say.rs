@@ -122,7 +122,7 @@ pub(crate) fn alone(ledger: &Ledger) -> String {
 }
 
 /// What makes one slower than the other.
-pub(crate) fn difference(explanation: &Explanation) -> String {
+pub fn difference(explanation: &Explanation) -> String {
     let Explanation { slow, fast, gap, cause, .. } = explanation;
     let (slow_name, fast_name) = (heading(&slow.configuration), heading(&fast.configuration));
     let both = format!(

@@ -1,0 +1,100 @@
+//! A run beside figures that were kept: what is worse than a limit, and why.
+
+use anyhow::Result;
+use mountmark_document::forms::{Block, Check, Last, Object, Rows, Subject, Table};
+use mountmark_document::number::percent;
+use mountmark_model::heading;
+
+use crate::changes::find::{Change, ChangeOutcome, Changes};
+use crate::changes::say;
+use crate::changes::show::{RunBeside, row};
+
+/// Changes since a baseline.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate<'a> {
+    pub changes: &'a Changes,
+    /// The share by which a figure may be worse: 0.02.
+    pub limit: f64,
+    /// What makes a change, in sentences, by its task and configuration.
+    pub causes: &'a [Reason],
+}
+
+/// What makes a change of one task on one configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub task: String,
+    pub configuration: String,
+    pub sentence: String,
+}
+
+impl Gate<'_> {
+    /// What fails, the worst first, each in a sentence with its cause.
+    pub fn failures(&self) -> Vec<String> {
+        self.changes.beyond(self.limit).into_iter().map(|change| self.failure(change)).collect()
+    }
+
+    fn failure(&self, change: &Change) -> String {
+        let sentence = say::sentence(self.changes, change);
+        match self.cause(change) {
+            Some(cause) => format!("{sentence} {cause}"),
+            None => sentence,
+        }
+    }
+
+    fn cause(&self, change: &Change) -> Option<&str> {
+        let is_it = |cause: &&Reason| cause.task == change.task && cause.configuration == change.configuration;
+        self.causes.iter().find(is_it).map(|cause| cause.sentence.as_str())
+    }
+
+    fn headline(&self) -> String {
+        let (all, worse) = (self.changes.changes.len(), self.changes.beyond(self.limit).len());
+        match worse {
+            0 => format!("Of {all} figures, none is worse by more than {}.", percent(self.limit)),
+            1 => format!("Of {all} figures, 1 is worse by more than {}.", percent(self.limit)),
+            _ => format!("Of {all} figures, {worse} are worse by more than {}.", percent(self.limit)),
+        }
+    }
+}
+
+impl Subject for Gate<'_> {
+    const COMMAND: &'static str = "baseline check";
+    const NAME: &'static str = "a run beside its baseline";
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(blocks);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> =
+        Some(|gate, out| RunBeside::ROWS.expect("a comparison has rows")(&RunBeside(gate.changes), out));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
+        Some(|gate, out| RunBeside::OBJECT.expect("a comparison has keys")(&RunBeside(gate.changes), out));
+    const CHECKS: Option<fn(&Self) -> Vec<Check>> = Some(checks);
+}
+
+/// Short enough for a pull request: what moved, and why.
+fn blocks(gate: &Gate) -> Vec<Block> {
+    let mut out = vec![Block::Text(gate.headline())];
+    let moved =
+        |change: &&Change| !matches!(change.outcome, ChangeOutcome::NoDifferenceShown | ChangeOutcome::NotJudged);
+    let moved: Vec<&Change> = gate.changes.changes.iter().filter(moved).collect();
+    if !moved.is_empty() {
+        let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
+        let rows = moved.iter().map(|change| row(change)).collect();
+        let head = head.map(str::to_owned).to_vec();
+        out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated, ..Table::default() }));
+    }
+    // Of several figures of one task the cause is one.
+    for cause in
+        gate.causes.iter().filter(|cause| moved.iter().any(|change| gate.cause(change) == Some(&cause.sentence)))
+    {
+        out.push(Block::Item(cause.sentence.clone()));
+    }
+    out
+}
+
+fn checks(gate: &Gate) -> Vec<Check> {
+    let beyond = gate.changes.beyond(gate.limit);
+    let check = |change: &Change| Check {
+        class: heading(&change.configuration).into_owned(),
+        name: format!("{}, {}", change.task, change.metric.id),
+        failure: beyond.contains(&change).then(|| gate.failure(change)),
+        skipped: (change.outcome == ChangeOutcome::NotJudged).then(|| say::sentence(gate.changes, change)),
+    };
+    gate.changes.changes.iter().map(check).collect()
+}

@@ -2,6 +2,7 @@
 
 mod agree;
 mod apt;
+mod baseline;
 mod bisect;
 mod brought;
 mod browser;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use mountmark_findings::is_judged_by;
 use mountmark_findings::why::Ledger;
 use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, is_hidden};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus};
@@ -38,7 +39,7 @@ pub struct Baseline {
     time: Vec<Spent>,
 }
 
-/// A cell's figures.
+/// A cell's figures by which anything is judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Measured {
@@ -157,7 +158,7 @@ impl Baseline {
 
 fn measured(cell: &CellRecord) -> Measured {
     let mut figures: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
-    for Sample { task, metric, value, .. } in &cell.samples {
+    for Sample { task, metric, value, .. } in cell.samples.iter().filter(|sample| is_judged_by(&sample.metric)) {
         figures.entry(task.clone()).or_default().entry(metric.clone()).or_default().push(*value);
     }
     Measured { configuration: cell.configuration.clone(), repeat: cell.repeat, figures }

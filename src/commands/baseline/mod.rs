@@ -8,6 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use mountmark_document::writers::Options;
+use mountmark_findings::Format;
 use mountmark_findings::changes::{Changes, Gate, Reason, changes};
 use mountmark_findings::why::{Ledger, explain, say};
 use mountmark_lab::SILENCE_LIMIT;
@@ -23,7 +25,7 @@ use file::Baseline;
 /// Keep exact figures in a file, and check that they still hold, for CI
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark baseline save bench.toml --fs ext4,xfs --with ./target/release/mytool -- ./mytool --all\n  mountmark baseline check bench.toml --fail-on 2%\n  mountmark baseline check bench.toml --old ../main          measure another checkout beside this one\n  mountmark baseline check bench.toml --format markdown > comment.md\n\nExit codes of check: 0 nothing is worse by more than the limit, 1 something is, 2 wrong use, 3 the figures cannot be compared."
+    after_help = "Examples:\n  mountmark baseline save bench.toml --fs ext4,xfs --with ./target/release/mytool -- ./mytool --all\n  mountmark baseline check bench.toml --fail-on 2%\n  mountmark baseline check bench.toml --old ../main          measure another checkout beside this one\n  mountmark baseline check bench.toml --also comment.md --also checks.xml\n\nExit codes of check: 0 nothing is worse by more than the limit, 1 something is, 2 wrong use, 3 the figures cannot be compared."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -65,6 +67,9 @@ struct Check {
     /// How to print: table, markdown, csv, json, html or junit [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
+    /// Write it to this file too, in the format of its ending: .md, .xml for JUnit, .json, .csv, .html
+    #[arg(long, value_name = "FILE")]
+    also: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreOptions,
 }
@@ -107,6 +112,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
 
 fn check(arguments: &Check) -> Result<u8> {
     common::format_of::<Gate>(arguments.format.as_deref())?;
+    let also = arguments.also.iter().map(|path| also(path)).collect::<Result<Vec<_>>>()?;
     run::check_jobs(arguments.jobs)?;
     let baseline = Baseline::read(&arguments.file)?;
     let file = arguments.file.canonicalize().context("the baseline's file is gone")?;
@@ -157,8 +163,20 @@ fn check(arguments: &Check) -> Result<u8> {
     for failure in &failures {
         say!("mountmark: regression: {failure}");
     }
+    for (path, format) in also {
+        common::write_whole(&path, &format.write(&gate, &Options::default())?)?;
+    }
     common::print(&common::written(&gate, arguments.format.as_deref())?)?;
     Ok(if failures.is_empty() { common::DONE } else { common::FAILED })
+}
+
+/// A file by its whole path, as the folder changes, and its format.
+fn also(path: &Path) -> Result<(PathBuf, Format)> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let format = Format::by_ending::<Gate>(ending).ok_or_else(|| {
+        WrongUse(format!("--also {}: its ending names no format; take .md, .xml, .json, .csv or .html", path.display()))
+    })?;
+    Ok((std::path::absolute(path)?, format))
 }
 
 fn unjudged(found: &Changes) -> &'static str {

@@ -28,6 +28,13 @@ pub(crate) const JUDGED_BY: &[Metric] = &[
     Metric::PROCESSOR,
 ];
 
+/// Whether anything is judged by the metric of this id, or by a sum that it is part of.
+pub fn is_judged_by(id: &str) -> bool {
+    JUDGED_BY
+        .iter()
+        .any(|metric| metric.id == id || metric.sum_of().is_some_and(|parts| parts.iter().any(|part| part.id == id)))
+}
+
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,

@@ -1,0 +1,117 @@
+//! `mountmark baseline`: exact figures in a file, checked by measuring the same again.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::lab::{Lab, Ran};
+
+const WORK: &str = "#!/bin/sh\nfor i in 1 2 3; do echo $i > f$i; done\n";
+
+/// `mountmark baseline` in the test's folder, on its store.
+fn baseline(lab: &Lab, words: &[&str]) -> Ran {
+    let out = lab.out().to_string_lossy().into_owned();
+    lab.command(&[&["baseline", words[0], words[1], "--out", &out], &words[2..]].concat())
+}
+
+/// Commands start in the test's folder, as in a repository.
+fn at_home(lab: Lab) -> Lab {
+    let folder = lab.path("").to_string_lossy().into_owned();
+    lab.under(&["env", "-C", &folder])
+}
+
+fn program(lab: &Lab, place: &str, text: &str) {
+    let path = lab.path(place);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn figures_hold_until_the_program_does_more() {
+    let Some(lab) = Lab::with_guests("figures_hold_until_the_program_does_more", 2) else { return };
+    let lab = at_home(lab);
+    program(&lab, "tool", WORK);
+    let save =
+        ["save", "bench.toml", "--fs", "ext4", "--repeat", "2", "--jobs", "2", "--with", "./tool", "--", "./tool"];
+    baseline(&lab, &save).ended_with(0).says(&["bench.toml has the figures of 2 cells"]);
+    let kept = fs::read_to_string(lab.path("bench.toml")).unwrap();
+    assert!(
+        kept.contains("words = [\"--fs\", \"ext4\", \"--repeat\", \"2\", \"--with\", \"./tool\", \"--\", \"./tool\"]")
+    );
+    assert!(kept.len() < 20_000, "{} bytes", kept.len());
+    baseline(&lab, &save).ended_with(0);
+    assert_eq!(fs::read_to_string(lab.path("bench.toml")).unwrap(), kept, "the same figures are the same file");
+
+    // Another comment moves nothing that matters.
+    program(&lab, "tool", &WORK.replace("sh\n", "sh\n# it makes three files\n"));
+    let same = baseline(&lab, &["check", "bench.toml", "--jobs", "2"]).ended_with(0);
+    assert!(same.stdout.contains("none is worse by more than 2 %"), "{}", same.text());
+
+    program(&lab, "tool", &format!("{WORK}sync f1\nsync f2\n"));
+    let also = ["--also", "verdict.md", "--also", "checks.xml"];
+    let worse = baseline(&lab, &[&["check", "bench.toml", "--jobs", "2"], &also[..]].concat()).ended_with(1);
+    worse.says(&["regression: ext4, tool"]);
+    let first = worse.stderr.lines().find(|line| line.contains("regression")).unwrap();
+    assert!(first.contains("sync"), "it names the cause: {first}");
+    let verdict = fs::read_to_string(lab.path("verdict.md")).unwrap();
+    assert!(verdict.contains("| ext4 | tool") && verdict.lines().count() < 15, "{verdict}");
+    let checks = fs::read_to_string(lab.path("checks.xml")).unwrap();
+    assert!(checks.contains("<failure message=\"ext4, tool"), "{checks}");
+
+    // Made with another kernel, the file is no measure; a checkout is.
+    let kernel = kept.lines().find(|line| line.starts_with("kernel_image")).unwrap();
+    let other = kept.replace(kernel, "kernel_image = \"0\"");
+    fs::write(lab.path("bench.toml"), other).unwrap();
+    let unlike = baseline(&lab, &["check", "bench.toml", "--jobs", "2"]).ended_with(3);
+    unlike.says(&["cannot be compared: its kernel", "was built again since", "--old FOLDER"]);
+    program(&lab, "old/tool", WORK);
+    let beside = baseline(&lab, &["check", "bench.toml", "--jobs", "2", "--old", "old"]).ended_with(1);
+    beside.says(&["regression: ext4, tool"]);
+
+    let out = lab.out().to_string_lossy().into_owned();
+    let exported = lab.command(&["show", "latest", "--format", "bencher", "--out", &out]);
+    let exported: serde_json::Value = serde_json::from_str(&exported.ended_with(0).stdout).unwrap();
+    assert!(exported["ext4/tool"]["durable (s)"]["value"].as_f64().unwrap() > 0.0, "{exported}");
+    let words = ["show", "latest", "--format", "github-action-benchmark", "--out", &out];
+    let exported: serde_json::Value = serde_json::from_str(&lab.command(&words).ended_with(0).stdout).unwrap();
+    let of_tool = |one: &&serde_json::Value| one["name"] == "ext4/tool durable" && one["unit"] == "s";
+    assert_eq!(exported.as_array().unwrap().iter().filter(of_tool).count(), 1, "{exported}");
+}
+
+#[test]
+fn what_is_no_baseline_is_refused() {
+    let lab = at_home(Lab::without_guests());
+    let refused = |words: &[&str], says: &[&str]| baseline(&lab, words).ended_with(2).says(says);
+    refused(&["check", "none.toml"], &["there is no baseline none.toml", "baseline save none.toml"]);
+    for (name, text, says) in [
+        ("empty.toml", "", "missing field `format`"),
+        ("cut.toml", "format = 1\nfolder = \".\"\nwords = [\"--fs\"", "cut.toml is no baseline"),
+        ("newer.toml", "format = 2\n", "has format 2, and this mountmark reads 1"),
+        ("bare.toml", "format = 1\nfolder = \".\"\n", "bare.toml is no baseline"),
+        ("hidden.toml", "format = 1\n# \u{202e}\n", "U+202E"),
+    ] {
+        fs::write(lab.path(name), text).unwrap();
+        refused(&["check", name], &[says]);
+    }
+    fs::create_dir(lab.path("folder.toml")).unwrap();
+    refused(&["check", "folder.toml"], &["folder.toml is no baseline"]);
+    let sound = "format = 1\nfolder = \"gone\"\nwords = [\"--fs\", \"ext4\"]\nplan = \"\"\ncell = []\n[made_with]\n";
+    fs::write(lab.path("moved.toml"), sound).unwrap();
+    refused(&["check", "moved.toml"], &["its command is given in", "gone"]);
+    let foreign = sound.replace("gone", ".").replace("\"ext4\"", "\"ext4\", \"--no-such\"");
+    fs::write(lab.path("foreign.toml"), foreign).unwrap();
+    refused(&["check", "foreign.toml"], &["--no-such"]);
+    refused(&["check", "moved.toml", "--old", "nowhere"], &["--old nowhere"]);
+    refused(&["check", "moved.toml", "--also", "a.pdf"], &["--also a.pdf", ".md"]);
+    refused(&["check", "moved.toml", "--fail-on", "2"], &["did you mean 2%"]);
+    for (words, says) in [
+        (&["--vary", "scale=1..2:2"][..], "--vary"),
+        (&["--lab", "host", "--dir", "/tmp"], "--lab host"),
+        (&["--compare", "/bin/cat,/bin/ls", "--", "./x"], "--compare"),
+        (&["--dry-run"], "--dry-run"),
+        (&["--precision", "2%"], "--precision"),
+    ] {
+        refused(&[&["save", "new.toml", "--fs", "ext4"], words].concat(), &[says]);
+        assert!(!lab.path("new.toml").exists());
+    }
+}

@@ -13,6 +13,7 @@ use mountmark_findings::Format;
 use mountmark_findings::changes::{Changes, Gate, Reason, changes};
 use mountmark_findings::why::{Ledger, explain, say};
 use mountmark_lab::SILENCE_LIMIT;
+use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 
 use super::compare::runs::share;
@@ -204,22 +205,26 @@ fn causes(
     let measured = if is_kept { Some(Vec::new()) } else { ledgers(before, store, stop, &is_wanted)? };
     let Some(measured) = measured else { return Ok(None) };
     let mut out = Vec::new();
-    for (task, ledger) in &after {
+    for change in beyond {
+        let is_it =
+            |(task, ledger): &&(String, Ledger)| *task == change.task && ledger.configuration == change.configuration;
+        let Some((task, ledger)) = after.iter().find(is_it) else { continue };
         let of_before = match is_kept {
             true => baseline.ledger(&ledger.configuration, task),
-            false => {
-                let is_it =
-                    |(own, other): &&(String, Ledger)| own == task && other.configuration == ledger.configuration;
-                measured.iter().find(is_it).map(|(_, ledger)| ledger.clone())
-            }
+            false => measured.iter().find(is_it).map(|(_, ledger)| ledger.clone()),
         };
         let Some(mut one) = of_before else { continue };
         let mut other = if is_kept { ledger::kept(ledger) } else { ledger.clone() };
         let configuration = ledger.configuration.clone();
+        let mut until = "until durable";
+        // While the disk writes what was left to it, a slower program may cost nothing more: then the one figure changes.
+        if change.metric.id == Metric::ELAPSED.id {
+            (one, other, until) = (one.until_returned(), other.until_returned(), "until it returned");
+        }
         one.configuration = format!("{configuration} before");
         other.configuration = format!("{configuration} now");
-        let sentence = say::difference(&explain(&one, &other, None));
-        out.push(Reason { task: task.clone(), configuration, sentence });
+        let sentence = say::difference_until(&explain(&one, &other, None), until);
+        out.push(Reason { task: task.clone(), configuration, metric: change.metric.id, sentence });
     }
     Ok(Some(out))
 }

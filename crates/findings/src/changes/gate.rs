@@ -15,15 +15,17 @@ pub struct Gate<'a> {
     pub changes: &'a Changes,
     /// The share by which a figure may be worse: 0.02.
     pub limit: f64,
-    /// What makes a change, in sentences, by its task and configuration.
+    /// What makes changes.
     pub causes: &'a [Reason],
 }
 
-/// What makes a change of one task on one configuration.
+/// What makes a change of one task on one configuration, by one metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     pub task: String,
     pub configuration: String,
+    /// Its id.
+    pub metric: &'static str,
     pub sentence: String,
 }
 
@@ -42,7 +44,8 @@ impl Gate<'_> {
     }
 
     fn cause(&self, change: &Change) -> Option<&str> {
-        let is_it = |cause: &&Reason| cause.task == change.task && cause.configuration == change.configuration;
+        let change = (&change.task, &change.configuration, change.metric.id);
+        let is_it = |cause: &&Reason| (&cause.task, &cause.configuration, cause.metric) == change;
         self.causes.iter().find(is_it).map(|cause| cause.sentence.as_str())
     }
 
@@ -79,12 +82,7 @@ fn blocks(gate: &Gate) -> Vec<Block> {
         let head = head.map(str::to_owned).to_vec();
         out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated, ..Table::default() }));
     }
-    // Of several figures of one task the cause is one.
-    for cause in
-        gate.causes.iter().filter(|cause| moved.iter().any(|change| gate.cause(change) == Some(&cause.sentence)))
-    {
-        out.push(Block::Item(cause.sentence.clone()));
-    }
+    out.extend(gate.causes.iter().map(|cause| Block::Item(cause.sentence.clone())));
     out
 }
 

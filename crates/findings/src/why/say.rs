@@ -123,10 +123,15 @@ pub(crate) fn alone(ledger: &Ledger) -> String {
 
 /// What makes one slower than the other.
 pub fn difference(explanation: &Explanation) -> String {
+    difference_until(explanation, "until durable")
+}
+
+/// The same of another end than that, such as of [`Ledger::until_returned`].
+pub fn difference_until(explanation: &Explanation, until: &str) -> String {
     let Explanation { slow, fast, gap, cause, .. } = explanation;
     let (slow_name, fast_name) = (heading(&slow.configuration), heading(&fast.configuration));
     let both = format!(
-        "{slow_name} takes {} until durable, {fast_name} {}",
+        "{slow_name} takes {} {until}, {fast_name} {}",
         seconds(slow.total.durable),
         seconds(fast.total.durable)
     );
@@ -136,7 +141,7 @@ pub fn difference(explanation: &Explanation) -> String {
         false => format!("of the {} between them {} ({})", seconds(*gap), seconds(*part_), part(*part_, *gap)),
     };
     match cause {
-        Cause::Equal => format!("{slow_name} and {fast_name} both take {} until durable.", seconds(slow.total.durable)),
+        Cause::Equal => format!("{slow_name} and {fast_name} both take {} {until}.", seconds(slow.total.durable)),
         Cause::Within { function, caller, gap } => {
             let called = caller.as_ref().map_or(String::new(), |caller| format!(", called from {caller}"));
             format!("{both}: {} are in {function} and what it calls{called}.", of(gap))

@@ -65,6 +65,23 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Of the time until the command returned alone, as what is durable then. What calls what is not told.
+    pub fn until_returned(&self) -> Ledger {
+        fn cut<K: Ord + Clone>(times: &BTreeMap<K, Time>) -> BTreeMap<K, Time> {
+            let cut = |time: &Time| Time { returned: time.returned, durable: time.returned };
+            times.iter().map(|(key, time)| (key.clone(), cut(time))).collect()
+        }
+        Ledger {
+            configuration: self.configuration.clone(),
+            total: Time { returned: self.total.returned, durable: self.total.returned },
+            accounts: cut(&self.accounts),
+            requests: cut(&self.requests),
+            programs: cut(&self.programs),
+            calls: cut(&self.calls),
+            paths: BTreeMap::new(),
+        }
+    }
+
     /// Time of an account until durable.
     pub fn durable(&self, account: &Account) -> i64 {
         self.accounts.get(account).map_or(0, |time| time.durable)

@@ -77,7 +77,7 @@ fn the_step_between_debian_kernels_is_found_and_explained() {
 }
 
 /// A command that must succeed, in a folder.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let author = ["-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "commit.gpgsign=false"];
     let said = Command::new("git").arg("-C").arg(folder).args(author).args(arguments).output().unwrap();
     assert!(said.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&said.stderr));
@@ -85,7 +85,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A git tree with a commit for each of these contents of its only file; a branch `work` has them all.
-fn tree(lab: &Lab, contents: &[&str]) -> std::path::PathBuf {
+pub fn tree(lab: &Lab, contents: &[&str]) -> std::path::PathBuf {
     let folder = lab.path("tree");
     std::fs::create_dir(&folder).unwrap();
     git(&folder, &["init", "--quiet", "--initial-branch", "work"]);

@@ -7,6 +7,7 @@ mod bisect;
 mod brought;
 mod browser;
 mod caches;
+mod ci;
 mod cluster;
 mod cold;
 mod commands;

@@ -10,6 +10,7 @@
 
 pub mod agreement;
 mod analysis;
+pub mod baseline;
 pub mod bisect;
 mod cases;
 pub mod changes;

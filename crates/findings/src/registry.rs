@@ -8,9 +8,9 @@ use mountmark_document::writers::{self, Options, Writer};
 use thiserror::Error;
 
 use crate::agreement::show::ModelBeside;
+use crate::baseline::show::Gate;
 use crate::bisect::show::Bisected;
 use crate::cases::show::Cases;
-use crate::changes::Gate;
 use crate::changes::show::RunBeside;
 use crate::claims::show::Claims;
 use crate::crash::show::Crash;

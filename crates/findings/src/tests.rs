@@ -289,7 +289,7 @@ fn names_that_nothing_has_are_answered_with_near_ones() {
     assert!(error.to_string().contains("write_amplification"));
     assert_eq!(
         Format::find::<Run>(Some("jsn")).err().unwrap().to_string(),
-        "there is no format \"jsn\": did you mean json?; there are: table, markdown, csv, json, html"
+        "there is no format \"jsn\": did you mean json?; there are: table, markdown, csv, json, html, bencher, github-action-benchmark"
     );
 }
 

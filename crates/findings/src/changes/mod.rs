@@ -1,12 +1,10 @@
 //! What changed between two runs.
 
 pub(crate) mod find;
-mod gate;
 pub mod say;
 pub(crate) mod show;
 
 pub use find::{
     Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, differences, incomparable,
 };
-pub use gate::{Gate, Reason};
 pub use show::RunBeside;

@@ -21,7 +21,7 @@ impl Subject for RunBeside<'_> {
     const COMMAND: &'static str = "compare RUN RUN";
     const NAME: &'static str = "a comparison of two runs";
     const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
-    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(|changes, out| rows(changes.0, out));
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
         Some(|changes, out| out.head(&WordedChanges::new(changes.0)));
 }
@@ -29,7 +29,7 @@ impl Subject for RunBeside<'_> {
 const HEAD: &str = "before,after,configuration,task,metric,unit,before_n,before_median,after_n,after_median,ratio,ratio_low,\
                     ratio_high,worse,outcome";
 
-fn rows(RunBeside(changes): &RunBeside, out: &mut Rows) -> Result<()> {
+pub(crate) fn rows(changes: &find::Changes, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for change in &changes.changes {
         let count =

@@ -5,9 +5,10 @@ use mountmark_document::forms::{Block, Check, Last, Object, Rows, Subject, Table
 use mountmark_document::number::percent;
 use mountmark_model::heading;
 
+use crate::baseline::find::Reason;
 use crate::changes::find::{Change, ChangeOutcome, Changes};
 use crate::changes::say;
-use crate::changes::show::{RunBeside, row};
+use crate::changes::show::{WordedChanges, row, rows};
 
 /// Changes since a baseline.
 #[derive(Clone, Copy, Debug)]
@@ -17,16 +18,6 @@ pub struct Gate<'a> {
     pub limit: f64,
     /// What makes changes.
     pub causes: &'a [Reason],
-}
-
-/// What makes a change of one task on one configuration, by one metric.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    pub task: String,
-    pub configuration: String,
-    /// Its id.
-    pub metric: &'static str,
-    pub sentence: String,
 }
 
 impl Gate<'_> {
@@ -63,10 +54,9 @@ impl Subject for Gate<'_> {
     const COMMAND: &'static str = "baseline check";
     const NAME: &'static str = "a run beside its baseline";
     const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(blocks);
-    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> =
-        Some(|gate, out| RunBeside::ROWS.expect("a comparison has rows")(&RunBeside(gate.changes), out));
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(|gate, out| rows(gate.changes, out));
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
-        Some(|gate, out| RunBeside::OBJECT.expect("a comparison has keys")(&RunBeside(gate.changes), out));
+        Some(|gate, out| out.head(&WordedChanges::new(gate.changes)));
     const CHECKS: Option<fn(&Self) -> Vec<Check>> = Some(checks);
 }
 

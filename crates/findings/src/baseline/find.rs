@@ -1,0 +1,11 @@
+//! What makes a change.
+
+/// What makes a change of one task on one configuration, by one metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub task: String,
+    pub configuration: String,
+    /// Its id.
+    pub metric: &'static str,
+    pub sentence: String,
+}

@@ -55,8 +55,7 @@ impl Subject for Gate<'_> {
     const NAME: &'static str = "a run beside its baseline";
     const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(blocks);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(|gate, out| rows(gate.changes, out));
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
-        Some(|gate, out| out.head(&WordedChanges::new(gate.changes)));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
     const CHECKS: Option<fn(&Self) -> Vec<Check>> = Some(checks);
 }
 
@@ -74,6 +73,12 @@ fn blocks(gate: &Gate) -> Vec<Block> {
     }
     out.extend(gate.causes.iter().map(|cause| Block::Item(cause.sentence.clone())));
     out
+}
+
+fn object(gate: &Gate, out: &mut Object) -> Result<()> {
+    out.head(&WordedChanges::new(gate.changes))?;
+    out.list("failures", gate.failures())?;
+    out.list("causes", gate.causes)
 }
 
 fn checks(gate: &Gate) -> Vec<Check> {

@@ -1,6 +1,7 @@
 //! What is measured: a suite, or a command line with what it needs. Every command that measures takes it from here.
 
 mod compare;
+mod crash;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use mountmark_model::{Bytes, Cell, Direction, Own, Root, Scale, Suite, SuiteFigu
 use mountmark_plan::{Catalogue, CommandLine, Side, put_command};
 
 use crate::common::{self, WrongUse};
+pub use crash::{Checked, brought_by};
 
 /// A suite, or a command with what goes with it.
 #[derive(Args, Clone, Debug, Default)]

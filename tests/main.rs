@@ -16,6 +16,7 @@ mod conditions;
 mod corpora;
 mod crash;
 mod crash_apps;
+mod crash_command;
 mod danger;
 mod drill;
 mod engines;

@@ -31,9 +31,38 @@ pub struct Application {
     pub durable: bool,
     /// Most seconds of the guest's clock that the check may take.
     pub limit: u32,
+    /// Packages of which all is there, with what they depend on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub whole_packages: Vec<String>,
+    /// How a command line said all this; `None` if a file does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Box<Said>>,
     /// The seed of the pauses between steps; `None` if each follows the one before at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<u64>,
+}
+
+/// A command line that is an application.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Said {
+    /// The first step.
+    pub words: Vec<String>,
+    /// Further ones.
+    pub then: Vec<String>,
+    /// How often all steps are run.
+    pub times: u16,
+    /// The user's own preparation.
+    pub prepare: Option<String>,
+    /// Files of the user's, as `--with` takes them.
+    pub with: Vec<String>,
+    /// These in a tar, which guests have below [`Said::BROUGHT`], with the hash of its bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tar: Option<(String, String)>,
+}
+
+impl Said {
+    /// Where guests have what a user brings, before it is copied to where steps run.
+    pub const BROUGHT: &'static str = "/with";
 }
 
 /// The check of one application in images of one moment.

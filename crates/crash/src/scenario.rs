@@ -150,6 +150,8 @@ impl Scenario {
             check: self.check.clone().unwrap_or_default(),
             durable: self.durable.unwrap_or(true),
             limit: self.limit.unwrap_or(LIMIT),
+            whole_packages: Vec::new(),
+            said: None,
             pauses: None,
         }
     }

@@ -24,12 +24,13 @@ use mountmark_run::crash::witness_client;
 use super::run::{LabOptions, Stop};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
+use crate::work_options::brought_by;
 
 /// Cut the power: what survives on a file system
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash --fs ext2,ext3,ext4,xfs --cases                                  what is left of a document\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was or an application was damaged, 2 wrong use, 3 cannot run here or nothing was tried, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash --fs ext4 --with ./mydb --check './mydb verify' -- ./mydb insert           a program of your own\n  mountmark crash --fs ext2,ext3,ext4,xfs --cases                                  what is left of a document\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was or an application was damaged, 2 wrong use, 3 cannot run here or nothing was tried, 128+N ended by signal N."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -140,7 +141,7 @@ fn one<'a>(
 fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -> Result<(Witnesses, Vec<Cell>)> {
     let machine = catalogue.get::<Machine>(MACHINE)?;
     let options = LabOptions::usual().with(&KERNEL, &asked.kernel).options(machine);
-    let lab = Witnesses::open(options)?.with_device(asked.device);
+    let lab = Witnesses::open(options)?.with_device(asked.device).with_brought(brought_by(&asked.workloads)?);
     let disk = catalogue.get::<Disk>(DISK)?;
     let mut cells = Vec::new();
     for configuration in configurations {

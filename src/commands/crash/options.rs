@@ -15,6 +15,7 @@ use mountmark_plan::Catalogue;
 use super::log::LogOptions;
 use crate::catalogue;
 use crate::common::{self, WrongUse};
+use crate::work_options::{Checked, WorkOptions};
 
 /// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
 const MANY: u64 = 100_000;
@@ -34,6 +35,15 @@ pub(super) struct Options {
     pub workload: Vec<String>,
     #[command(flatten)]
     pub log: LogOptions,
+    #[command(flatten)]
+    pub work: WorkOptions,
+    /// Of a command: a line for a shell that ends with 0 if a file system is sound after the cut. It sees $BEGUN and $RETURNED,
+    /// the numbers of runs that had begun and that had returned
+    #[arg(long, value_name = "LINE")]
+    pub check: Option<String>,
+    /// Of a command: run it so many times, each with its number in $STEP, from 1 [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub times: Option<u16>,
     /// Also all workloads of operations that `mountmark list crash` has
     #[arg(long)]
     pub catalogue: bool,
@@ -87,6 +97,7 @@ impl Options {
             bail!(WrongUse("--budget 0: nothing can be tried in no time".into()));
         }
         let mut workloads = self.workloads(catalogue)?;
+        workloads.extend(self.work.application(Checked { check: self.check.as_deref(), times: self.times })?);
         let mut disk_size = self.disk_size.0;
         if let Some((log, size)) = self.log.workload(disk_size)? {
             workloads.push(log);
@@ -100,7 +111,8 @@ impl Options {
         let many = generate.is_some() || self.catalogue || self.cases;
         if workloads.is_empty() && generate.is_none() {
             bail!(WrongUse(
-                "there is nothing to do: give --workload, --app, --catalogue, --cases, --generate or --log".into()
+                "there is nothing to do: give --workload, --app, --catalogue, --cases, --generate, --log, or a command after --"
+                    .into()
             ));
         }
         Ok(Asked {

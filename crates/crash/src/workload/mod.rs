@@ -7,7 +7,7 @@ mod shrink;
 
 use serde::{Deserialize, Serialize};
 
-use crate::application::{Application, Asked};
+use crate::application::{Application, Asked, Said};
 use crate::log_writes::Log;
 use crate::moment::Moment;
 
@@ -69,11 +69,30 @@ impl Workload {
         let Some(log) = &self.log else {
             let pauses = self.application.as_ref().and_then(|application| application.pauses);
             let pauses = pauses.map(|seed| ("--pauses", seed.to_string()));
+            if let Some((application, said)) = self.said() {
+                let one = |option, values: &[String]| {
+                    values.iter().map(move |value| (option, value.clone())).collect::<Vec<_>>()
+                };
+                let prepare: Vec<String> = said.prepare.iter().cloned().collect();
+                let mut all = one("--prepare", &prepare);
+                all.extend(one("--then", &said.then));
+                all.extend(one("--with", &said.with));
+                all.extend(one("--package", &application.whole_packages));
+                all.extend((said.times > 1).then(|| ("--times", said.times.to_string())));
+                all.push(("--check", application.check.clone()));
+                return all.into_iter().chain(pauses).collect();
+            }
             return std::iter::once(("--workload", self.to_string())).chain(pauses).collect();
         };
         let others = [("--base", &log.base), ("--from", &log.from)];
         let others = others.into_iter().filter_map(|(option, value)| Some((option, value.clone()?)));
         std::iter::once(("--log", log.path.clone())).chain(others).collect()
+    }
+
+    /// The command line that it is, if no file has it.
+    pub fn said(&self) -> Option<(&Application, &Said)> {
+        let application = self.application.as_deref()?;
+        Some((application, application.said.as_deref()?))
     }
 
     /// How long it is, beside others that show the same: an application is longer than any list of operations.

@@ -111,7 +111,11 @@ fn again(campaign: &Campaign, cause: &Cause) -> String {
     options.extend((!is_given).then(|| ("--disk-size", size(campaign.disk_size))));
     options.extend(kernel.map(|kernel| ("--kernel", kernel.clone())));
     let options = options.iter().map(|(option, value)| format!("{option} {}", shell_word(value)));
-    std::iter::once("mountmark crash".to_owned()).chain(options).collect::<Vec<_>>().join(" ")
+    // A command is last, and what follows it is its own.
+    let command = cause.workload.said().map(|(_, said)| &said.words[..]).unwrap_or_default();
+    let command = command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    let command = if command.is_empty() { None } else { Some(format!("-- {command}")) };
+    std::iter::once("mountmark crash".to_owned()).chain(options).chain(command).collect::<Vec<_>>().join(" ")
 }
 
 /// A size as an option takes it, exact.

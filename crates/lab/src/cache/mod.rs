@@ -57,7 +57,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// SHA-256 of a file, in hexadecimal.
-pub(crate) fn sha256_file(path: &Path) -> Result<String> {
+pub fn sha256_file(path: &Path) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut hash = Sha256::new();
     std::io::copy(&mut file, &mut hash).with_context(|| format!("cannot read {}", path.display()))?;

@@ -64,6 +64,7 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
         programs: programs.into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
         whole_packages: cell.whole_packages.clone(),
         modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
+        brought: None,
     };
     for disk in disks(cell) {
         let modules: &[&str] = if disk.model.has_drive() { &[NBD] } else { &["nd_e820", "nd_pmem"] };

@@ -16,7 +16,7 @@ mod snapshot;
 mod witness;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -35,7 +35,7 @@ use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::kernel::{Kernel, built_without};
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
-use crate::image::{Builder, GuestProgram, Image};
+use crate::image::{Builder, GuestProgram, Image, Wanted};
 use crate::lab::{Ended, OpenLab, Options};
 use cell::{NBD, image_key, needed_by, wanted};
 pub(crate) use guests::Guests;
@@ -60,6 +60,8 @@ struct Emulator {
     kernel: Kernel,
     modules: ModuleTree,
     qemu: String,
+    /// As [`Wanted::brought`].
+    brought: Option<PathBuf>,
     images: Mutex<BTreeMap<String, Image>>,
     /// Set when a guest has booted under KVM.
     booted: OnceLock<()>,
@@ -84,11 +86,12 @@ impl Emulator {
         kernel.check(&[For::All])?;
         let modules = ModuleTree::open(&kernel)?;
         let images = Mutex::new(BTreeMap::new());
-        Ok(Emulator { lab, clock, options, kernel, modules, qemu, images, booted: OnceLock::new(), _in_use: in_use })
+        let (brought, booted) = (None, OnceLock::new());
+        Ok(Emulator { lab, clock, options, kernel, modules, qemu, brought, images, booted, _in_use: in_use })
     }
 
     fn image(&self, cell: &Cell) -> Result<Image> {
-        let wanted = wanted(cell);
+        let wanted = Wanted { brought: self.brought.clone(), ..wanted(cell) };
         let key = format!("{wanted:?}");
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Another run may have evicted the image since.

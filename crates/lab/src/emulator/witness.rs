@@ -68,6 +68,11 @@ impl Witnesses {
         })
     }
 
+    /// The same, with what a tar has in the guests' memory: programs of a user's own, and their libraries.
+    pub fn with_brought(self, tar: Option<PathBuf>) -> Witnesses {
+        Witnesses { lab: Emulator { brought: tar, ..self.lab }, ..self }
+    }
+
     /// The same, with disks that offer what this device offers, and fail where it does.
     pub fn with_device(self, device: Device) -> Witnesses {
         Witnesses { device, ..self }

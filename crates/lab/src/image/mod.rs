@@ -19,7 +19,8 @@ mod tree;
 mod unpack;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -58,6 +59,8 @@ pub struct Wanted {
     pub whole_packages: Vec<String>,
     /// Kernel modules with their parameters (`nbd nbds_max=2`); `?` before an optional one.
     pub modules: Vec<String>,
+    /// A tar of what a user brings into the guest's memory, each file at its place.
+    pub brought: Option<PathBuf>,
 }
 
 impl Wanted {
@@ -120,6 +123,10 @@ impl<'a> Builder<'a> {
         parts.extend(wanted.modules.iter().cloned());
         // Images without any keep their names.
         parts.extend(wanted.whole_packages.iter().map(|name| format!("whole {name}")));
+        if let Some(tar) = &wanted.brought {
+            let hash = cache::sha256_file(tar).with_context(|| format!("cannot read {}", tar.display()))?;
+            parts.push(format!("brought {hash}"));
+        }
         let folder = self.cache.join("images").join(cache::key(parts.iter().map(String::as_str)));
         let _lock = cache::Lock::take(&folder)?;
         if let Some(image) = load(&folder) {
@@ -186,6 +193,9 @@ impl<'a> Builder<'a> {
             let all = Packages::new(self.cache).closure(&wanted.whole_packages)?;
             programs.add_whole(&mut archive, &all.into_iter().map(|package| package.name).collect())?;
         }
+        if let Some(tar) = &wanted.brought {
+            add_brought(&mut archive, tar).with_context(|| format!("cannot read {}", tar.display()))?;
+        }
         // A static program has no libraries; a dynamic one needs its own.
         programs.add_libraries(&mut archive, &self.program.bytes)?;
         archive.file("init", self.program.bytes.clone(), 0o755);
@@ -210,6 +220,33 @@ impl Image {
     pub(crate) fn mark_used(&self) {
         cache::mark_used(&self.path.with_file_name("image.json"));
     }
+}
+
+/// Adds what a user brings. What the guest has already stays: its own programs need it as it is.
+fn add_brought(archive: &mut Archive, tar: &Path) -> Result<()> {
+    for entry in tar::Archive::new(BufReader::new(File::open(tar)?)).entries()? {
+        let mut entry = entry?;
+        let path = String::from_utf8(entry.path_bytes().into_owned()).context("a name is not UTF-8")?;
+        let path = tree::place(path.trim_end_matches('/'));
+        if archive.has(&path) {
+            continue;
+        }
+        let mode = entry.header().mode()?;
+        match entry.header().entry_type() {
+            tar::EntryType::Directory => archive.folder(&path),
+            tar::EntryType::Symlink => {
+                let target = entry.link_name()?.context("a link without a target")?;
+                archive.link(&path, target.to_str().context("a name is not UTF-8")?);
+            }
+            tar::EntryType::Regular => {
+                let mut bytes = Vec::new();
+                entry.read_to_end(&mut bytes)?;
+                archive.file(&path, bytes, mode & 0o777);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The image in `folder`, unless a part is missing or its contents have changed. It is read completely: 40 MB take 30

@@ -33,6 +33,7 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
     let applications = || workloads.iter().filter_map(|workload| workload.application.as_deref());
     let packages = applications().flat_map(|application| &application.packages);
     let tools = applications().flat_map(|application| &application.tools);
+    let whole = applications().flat_map(|application| &application.whole_packages);
     Cell {
         index: 0,
         repeat: 0,
@@ -53,7 +54,7 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
         tasks: Vec::new(),
         tools: together(&configuration.filesystem.tools, tools),
         packages: together(&configuration.filesystem.packages, packages),
-        whole_packages: Vec::new(),
+        whole_packages: together(&[], whole),
         root: None,
         modules: Vec::new(),
     }

@@ -1,0 +1,132 @@
+//! A command as what power cuts interrupt.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use mountmark_corpus::bring::LARGE;
+use mountmark_crash::application::Said;
+use mountmark_crash::scenario::Scenario;
+use mountmark_crash::workload::Workload;
+use mountmark_model::{Bring, Bytes, CorpusSource, Own, Scale};
+
+use super::WorkOptions;
+use crate::common::WrongUse;
+
+/// What is checked after a power cut.
+pub struct Checked<'a> {
+    /// The command whose exit status is 0 if the image is sound; `None` if none was given.
+    pub check: Option<&'a str>,
+    /// How often the command is run.
+    pub times: Option<u16>,
+}
+
+impl WorkOptions {
+    /// The command as an application; `None` if there is none.
+    ///
+    /// # Errors
+    /// Options that have no meaning there, and those that need a command.
+    pub fn application(&self, Checked { check, times }: Checked) -> Result<Option<Workload>> {
+        if !self.is_command() {
+            self.refuse_without_command()?;
+            let own = [("--check", check.is_some()), ("--times", times.is_some()), ("--suite", self.suite.is_some())];
+            if let Some((option, _)) = own.iter().find(|(_, given)| *given) {
+                bail!(WrongUse(format!(
+                    "{option}: power cuts interrupt workloads, applications, and a command after --"
+                )));
+            }
+            return Ok(None);
+        }
+        let foreign = [
+            ("--suite", self.suite.is_some()),
+            ("--cold", self.cold),
+            ("--root", self.root.is_some()),
+            ("--parameter", !self.parameter.is_empty()),
+            ("--figure", !self.figure.is_empty()),
+            ("--compare", self.compare.is_some()),
+            ("--save", self.save.is_some()),
+        ];
+        if let Some((option, _)) = foreign.iter().find(|(_, given)| *given) {
+            bail!(WrongUse(format!("{option} has no meaning where the power is cut; leave it away")));
+        }
+        let Some(check) = check else {
+            bail!(WrongUse(
+                "say how to tell whether a file system is sound after the cut: --check LINE, a command whose exit status is 0 \
+                 then, such as --check 'test -s saved'"
+                    .into()
+            ));
+        };
+        let command = self.command_line()?;
+        self.refuse_path_of_here(&command)?;
+        let tar = brought(&command.with)?;
+        let suite = command.suite()?;
+        let times = times.unwrap_or(1);
+        let copied = tar.is_some().then(|| format!("cp -R {}/. .", Said::BROUGHT));
+        let prepare: Vec<String> = copied.into_iter().chain(self.prepare.clone()).collect();
+        let scenario = Scenario {
+            name: suite.name.clone(),
+            title: suite.name.clone(),
+            about: suite.about.clone(),
+            prepare: (!prepare.is_empty()).then(|| prepare.join("\n")),
+            steps: suite.tasks.iter().map(|task| task.run.clone()).collect(),
+            count: Some(times),
+            check: Some(check.to_owned()),
+            ..Scenario::default()
+        };
+        let faults = scenario.faults();
+        if !faults.is_empty() {
+            bail!(WrongUse(format!("the command: {}", faults.join("; "))));
+        }
+        let mut workload = scenario.runs(&suite.name).map_err(|reason| WrongUse(format!("the command: {reason}")))?;
+        if let Some(application) = &mut workload.application {
+            application.whole_packages = self.package.clone();
+            application.said = Some(Box::new(Said {
+                words: self.command.clone(),
+                then: self.then.clone(),
+                times,
+                prepare: self.prepare.clone(),
+                with: command.with.clone(),
+                tar,
+            }));
+        }
+        Ok(Some(workload))
+    }
+}
+
+/// A tar of these files, with the hash of its bytes, for the memory of guests; `None` if there are none.
+fn brought(with: &[String]) -> Result<Option<(String, String)>> {
+    if with.is_empty() {
+        return Ok(None);
+    }
+    let with: Vec<Own> = with.iter().map(|own| Own::parse(own)).collect();
+    let bring = Bring { root: None, over: true, with, folder: Said::BROUGHT.to_owned() };
+    let found = mountmark_corpus::bring::examine(&bring).map_err(|error| WrongUse(format!("{error:#}")))?;
+    if let Some((path, size, _)) = found.large.first() {
+        bail!(WrongUse(format!(
+            "--with {}: it has {}, and what power cuts interrupt lies in the guest's memory, which has room for {}",
+            path.display(),
+            Bytes(*size),
+            Bytes(LARGE)
+        )));
+    }
+    let folder = mountmark_lab::cache::default_folder().join("corpora");
+    let source = CorpusSource::Bring(bring);
+    let (tar, _) = mountmark_corpus::realise(&source, Scale::ONE, 0, &folder, &mut |_| {})?;
+    let hash = mountmark_lab::cache::sha256_file(&tar)?;
+    Ok(Some((tar.to_string_lossy().into_owned(), hash)))
+}
+
+/// The tar that guests have in memory, if the workloads bring one.
+///
+/// # Errors
+/// It is not in the cache as it was.
+pub fn brought_by(workloads: &[Workload]) -> Result<Option<std::path::PathBuf>> {
+    let said = workloads.iter().filter_map(|workload| workload.said()).find_map(|(_, said)| said.tar.as_ref());
+    let Some((tar, hash)) = said else { return Ok(None) };
+    let path = Path::new(tar);
+    let now =
+        mountmark_lab::cache::sha256_file(path).with_context(|| format!("what was brought, {tar}, cannot be read"))?;
+    if now != *hash {
+        bail!("what was brought, {tar}, is not in the cache as it was; begin anew");
+    }
+    Ok(Some(path.to_owned()))
+}

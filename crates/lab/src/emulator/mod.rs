@@ -78,15 +78,13 @@ impl Emulator {
             false => Clock::Kvm,
         };
         if clock == Clock::Kvm {
-            // Before a kernel is fetched in vain.
-            probe::check_kvm()?;
+            probe::check_kvm()?; // Before a kernel is fetched in vain.
         }
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
         kernel.check(&[For::All])?;
         let modules = ModuleTree::open(&kernel)?;
-        let images = Mutex::new(BTreeMap::new());
-        let (brought, booted) = (None, OnceLock::new());
+        let (brought, images, booted) = (None, Mutex::default(), OnceLock::new());
         Ok(Emulator { lab, clock, options, kernel, modules, qemu, brought, images, booted, _in_use: in_use })
     }
 

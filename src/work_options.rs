@@ -106,7 +106,7 @@ impl WorkOptions {
                 }
                 (None, _) => Vec::new(),
             };
-            return Ok(Work { suite, sides, programs: Vec::new() });
+            return Ok(Work { suite, sides, ..Work::default() });
         }
         if let Some(suite) = &self.suite {
             bail!(WrongUse(format!("--suite {suite}: there is a command too; keep one of them")));
@@ -127,12 +127,10 @@ impl WorkOptions {
         if let Some(root) = &mut command.root {
             root.environment = brought.environment;
         }
-        if let Some(path) = &self.save {
-            save(path, &command)?;
-        }
+        let saved = self.save.as_deref().map(|path| saved(path, &command)).transpose()?;
         let mut programs = self.programs();
         programs.extend(brought.scripts.into_iter().map(|(_, program)| program));
-        Ok(Work { suite: Some(put_command(catalogue, &command)?), sides, programs })
+        Ok(Work { suite: Some(put_command(catalogue, &command)?), sides, programs, saved })
     }
 
     /// Refuses options that nothing would come of.
@@ -233,9 +231,19 @@ pub struct Work {
     pub sides: Vec<Side>,
     /// Programs that a command and the scripts that it brings start.
     programs: Vec<String>,
+    /// Where the command is to be written as a suite, and its text.
+    saved: Option<(PathBuf, String)>,
 }
 
 impl Work {
+    /// Writes a command as a suite's file, if that was asked for.
+    pub fn save(&self) -> Result<()> {
+        let Some((path, text)) = &self.saved else { return Ok(()) };
+        common::write_whole(path, text)?;
+        say!("mountmark: {} has the command as a suite: --suite {}", path.display(), path.display());
+        Ok(())
+    }
+
     /// Refuses a program that the guests of `cell`, which is prepared, do not have.
     pub fn check_programs(&self, lab: &dyn OpenLab, cell: &Cell) -> Result<()> {
         if self.programs.is_empty() || cell.root.as_ref().is_some_and(|root| !root.over) {
@@ -287,8 +295,8 @@ fn figure(text: &str) -> Result<SuiteFigure> {
 const BUILT_IN: [&str; 14] =
     ["cd", "echo", "printf", "test", "[", "true", "false", "exit", "export", "set", "umask", "ulimit", "wait", "read"];
 
-/// Writes a command as a suite's file.
-fn save(path: &Path, command: &CommandLine) -> Result<()> {
+/// A command as a suite's file, and its text.
+fn saved(path: &Path, command: &CommandLine) -> Result<(PathBuf, String)> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if path.extension().is_none_or(|ending| ending != "toml") {
         bail!(WrongUse(format!("--save {}: a suite is a file that ends in .toml", path.display())));
@@ -312,7 +320,5 @@ fn save(path: &Path, command: &CommandLine) -> Result<()> {
     if let Some(root) = &mut suite.root {
         root.path = inside(&root.path)?;
     }
-    common::write_whole(path, &mountmark_plan::written_suite(&suite)?)?;
-    say!("mountmark: {} has the command as a suite: --suite {}", path.display(), path.display());
-    Ok(())
+    Ok((path.to_owned(), mountmark_plan::written_suite(&suite)?))
 }

@@ -38,6 +38,9 @@ fn two_builds_are_rows_of_one_run_and_the_cause_is_named() {
     assert!(beside.stdout.contains("what is brought: tool ("), "{}", beside.text());
     on_store(&lab, &["compare", "latest#new", "latest#old", "--fail-on", "2%"]).ended_with(0);
     on_store(&lab, &["compare", "latest#old", "latest#older"]).ended_with(2).says(&["has no side", "old, new"]);
+    let one = on_store(&lab, &["show", "latest#new"]).ended_with(0);
+    assert!(one.stdout.contains(" ext4") && !one.stdout.contains("ext4#"), "{}", one.text());
+    on_store(&lab, &["report", "latest#new"]).ended_with(2).says(&["a report has all sides"]);
     on_store(&lab, &["compare", "latest#old", "latest#old"]).ended_with(2).says(&["name two runs"]);
 
     let why = on_store(&lab, &["why", "latest#old", "latest#new", "--task", "tool"]).ended_with(0);

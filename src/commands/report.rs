@@ -152,6 +152,9 @@ fn fits(arguments: &Arguments, format: Format) -> Result<()> {
 fn loaded(store: &Store, names: &[String]) -> Result<Vec<RunRecord>> {
     let mut runs: Vec<RunRecord> = Vec::new();
     for name in names {
+        if let Some((run, side)) = name.rsplit_once('#') {
+            bail!(WrongUse(format!("{name}: a report has all sides of a run, {side} too: name {run}")));
+        }
         let id = store.resolve(name)?;
         if runs.iter().any(|run| run.id == id) {
             bail!(WrongUse(format!("{name}: run {id} is named twice")));

@@ -132,6 +132,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let scale = arguments.work.scale(arguments.scale.as_deref())?;
     let mut catalogue = catalogue::load()?;
     let work = arguments.work.fit(&mut catalogue)?;
+    work.save()?;
     if !work.sides.is_empty() {
         bail!(WrongUse("--compare: bisect looks for the kernel at which one thing changed; leave it away".into()));
     }

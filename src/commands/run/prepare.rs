@@ -66,7 +66,10 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
     let vary = vary::asked(arguments, &catalogue, &options, wanted.len() * work.sides.len().max(1))?;
-    // Last, as it makes folders.
+    // Last, as they write.
+    if !arguments.dry_run {
+        work.save()?;
+    }
     arguments.shelf.check(arguments.lab.lab, arguments.dry_run)?;
     Ok(Checked { options, machine, catalogue, wanted, vary, work })
 }

@@ -9,6 +9,9 @@ use crate::common::{self, StoreOptions, WrongUse};
 /// The device records of the run `name` for one task, or for all if `task` is empty.
 pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) -> Result<String> {
     let store = store.open_read_only()?;
+    if let Some((run, _)) = name.rsplit_once('#') {
+        return Err(WrongUse(format!("{name}: --io has all sides of a run: name {run}")).into());
+    }
     let run = store.load(&store.resolve(name)?)?;
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
     let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);

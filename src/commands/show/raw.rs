@@ -15,6 +15,8 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str, format: Option<&str>) -> 
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
     let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
     let mut outputs = store.outputs(&run.id, Some(whole).filter(|whole| !whole.is_empty()))?;
+    // Of one side its own cells.
+    outputs.retain(|output| run.side.is_none() || run.cells.iter().any(|cell| cell.index == output.cell));
     let place = |output: &Output| run.plan.tasks.iter().position(|(id, _)| *id == output.task);
     outputs.sort_by_key(place);
     let said = failures(run, whole);

@@ -60,7 +60,7 @@ impl Fact {
 pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
     let plan = &run.plan;
     let mut out = vec![
-        (Fact::Name, format!("{} ({}), started {}", run.id, run.status, run.started)),
+        (Fact::Name, format!("{} ({}), started {}", run.name(), run.status, run.started)),
         (Fact::Suite, format!("{}: {}", plan.suite, plan.suite_about)),
         (Fact::Scale, scale(run)),
         (Fact::Lab, format!("{}, machine {}, disk {}{}", plan.lab.name(), plan.machine.name, disks(run), limit(run))),
@@ -211,6 +211,8 @@ fn corpora(run: &RunRecord) -> Vec<String> {
         }
     }
     let mut out: Vec<String> = seen.iter().take(CORPORA).map(|corpus| describe(corpus)).collect();
+    // Builds of a program are alike in what is said of them.
+    out.dedup();
     if seen.len() > CORPORA {
         out.push(format!("and {} more, of other seeds", seen.len() - CORPORA));
     }

@@ -45,6 +45,38 @@ fn a_save_costs_a_flush_and_without_it_files_are_lost() {
     assert!(images.rsplit(',').next().unwrap().parse::<u32>().unwrap() > 5, "{csv}");
 }
 
+/// A table of speed says what its syncs are worth, of each file system that loses what it said to be durable and of no other.
+#[test]
+fn a_table_of_speed_says_who_loses_synced_files() {
+    let Some(lab) = Lab::with_guests("a_table_of_speed_says_who_loses_synced_files", 2) else { return };
+    let bare = "ext4:mount=nobarrier";
+    let out = lab.out().to_string_lossy().into_owned();
+    let told = |suite: &str, disk: &str| {
+        let all = format!("ext4,jfs,{bare}");
+        lab.run(&["--fs", &all, "--suite", suite, "--scale", "0.05", "--disk", disk, "--repeat", "2"]).ended_with(0);
+        lab.command(&["show", "latest", "--out", &out]).ended_with(0).stdout
+    };
+    let mail = told("varmail", "ssd");
+    assert!(mail.contains("jfs sends no flush for its syncs here, and a power cut took 100 of 100 files"), "{mail}");
+    assert!(mail.contains("ext4:mount=nobarrier sends no flush for its syncs here"), "{mail}");
+    assert!(!mail.contains("ext4 sends no flush") && !mail.contains("ext4 loses"), "{mail}");
+    assert!(mail.lines().any(|line| line.starts_with("synced files lost (%)")), "{mail}");
+    let verdict = |format: &str| {
+        lab.command(&["show", "latest", "--verdict", "--format", format, "--out", &out]).ended_with(0).stdout
+    };
+    assert!(verdict("table").contains("jfs (loses synced files)"), "{}", verdict("table"));
+    let found: Value = serde_json::from_str(&verdict("json")).unwrap();
+    let loses: Vec<bool> =
+        found["safety"].as_array().unwrap().iter().map(|one| one["loses_synced"].as_bool().unwrap()).collect();
+    assert_eq!(loses, [false, true, true], "{}", found["safety"]);
+    // Nothing syncs: nothing is said.
+    let web = told("webserver", "ssd");
+    assert!(!web.contains("flush for its syncs") && !web.contains("synced files lost"), "{web}");
+    // Nothing is kept back from the medium: nothing is lost.
+    let ram = told("varmail", "ram");
+    assert!(!ram.contains("flush for its syncs") && !ram.contains("synced files lost"), "{ram}");
+}
+
 #[test]
 fn a_suite_without_columns_is_told_what_measures_safety() {
     let Some(lab) = Lab::with_guests("a_suite_without_columns_is_told_what_measures_safety", 1) else { return };

@@ -66,6 +66,11 @@ pub trait Parameters {
     fn trims(&self) -> bool {
         false
     }
+
+    /// Whether writes that it has replied to are lost with the power until they are flushed.
+    fn has_volatile_cache(&self) -> bool {
+        false
+    }
 }
 
 /// Why no drive can have these parameters, in a sentence.

@@ -127,6 +127,11 @@ impl DiskModel {
         self.parameters().trims()
     }
 
+    /// Whether writes that the drive has replied to are lost with the power until they are flushed.
+    pub fn has_volatile_cache(&self) -> bool {
+        self.parameters().has_volatile_cache()
+    }
+
     /// An error if no drive can be built from the parameters.
     pub fn check(&self) -> Result<(), BadParameter> {
         self.parameters().check()

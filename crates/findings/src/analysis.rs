@@ -45,6 +45,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         tasks: &tasks,
         categories: &categories,
         overall: &overall,
+        safety: &safety,
         options,
     };
     let conclusions = conclude::conclusions(&evidence);
@@ -116,9 +117,9 @@ fn tasks(
                     best: Vec::new(),
                 };
                 found.best = best(&found);
-                if task.series(&Metric::SYNC_LATENCY_MEAN).is_some() {
+                if task.syncs() {
                     // What its syncs took buys nothing.
-                    found.best.retain(|one| safety[*one].lost == 0.0);
+                    found.best.retain(|one| !safety[*one].loses_synced());
                 }
                 found
             })

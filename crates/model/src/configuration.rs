@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::promises::{Documented, Promises};
+use crate::promises::{Documented, Promises, SyncedLost};
 use crate::{Bytes, Recovery};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
@@ -87,6 +87,9 @@ pub struct FileSystem {
     // Omitted if absent: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<Documented>,
+    /// What a power cut took of synced files, by kernel: `scripts/measure-safety` writes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synced_lost: Vec<SyncedLost>,
     /// What it needs after a power cut; `None` if the catalogue does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -184,13 +187,27 @@ impl Configuration {
         let Some(documented) = &self.filesystem.crash else {
             return (Promises::least(), Some(format!("the catalogue has no promises of {}", self.filesystem.name)));
         };
-        let own = &self.filesystem.mount_options;
-        let mount = self.mount_options.iter().filter(|option| !own.contains(option));
-        let words = self.mkfs_options.iter().filter(|argument| !is_flag(argument)).chain(mount);
-        match documented.with(words.flat_map(|words| words.split(','))) {
+        match documented.with(self.words()) {
             Ok(promises) => (promises, None),
             Err(option) => (Promises::least(), Some(format!("what {option} does to its promises is not documented"))),
         }
+    }
+
+    /// What a power cut took of synced files on kernels of this release's series, as the catalogue knows; `None` where nobody
+    /// measured it, or an option may change it.
+    pub fn synced_lost(&self, release: &str) -> Option<&SyncedLost> {
+        let crash = self.filesystem.crash.as_ref();
+        let is_harmless =
+            |word: &str| crash.is_some_and(|documented| documented.harmless.iter().any(|one| one == word));
+        self.filesystem.synced_lost.iter().find(|lost| lost.is_of(release) && self.words().all(is_harmless))
+    }
+
+    /// Single options beside the file system's own: words of mkfs arguments, and mount options.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let own = &self.filesystem.mount_options;
+        let mount = self.mount_options.iter().filter(|option| !own.contains(option));
+        let words = self.mkfs_options.iter().filter(|argument| !is_flag(argument)).chain(mount);
+        words.flat_map(|words| words.split(','))
     }
 
     /// The fsck command for `device`, if the file system has one.

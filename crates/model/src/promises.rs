@@ -88,6 +88,7 @@ impl fmt::Debug for Levels {
 /// What one configuration promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promises {
+    /// The levels of `show --safety`.
     pub levels: Levels,
     /// Whether data that was not synced may turn out as what the disk held before: other files, or what was there
     /// before it was formatted.
@@ -137,6 +138,44 @@ pub struct Documented {
     /// Options that change promises.
     #[serde(default)]
     pub options: BTreeMap<String, Change>,
+}
+
+/// What a power cut that took the disk's cache left of files whose fsync had returned, as the suite `safety` measured it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncedLost {
+    /// The series of kernels of which one was measured: `6.12`. It is said of no other.
+    pub kernel: String,
+    /// The release that was measured: `6.12.117+deb12-amd64`.
+    pub release: String,
+    /// The day: `2026-11-27`.
+    pub date: String,
+    /// Files that were missing, short or not what was written.
+    pub files: u32,
+    /// Files that were synced.
+    pub of: u32,
+}
+
+impl SyncedLost {
+    /// Whether a kernel is of this series.
+    pub fn is_of(&self, release: &str) -> bool {
+        release.strip_prefix(&self.kernel).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+    }
+
+    /// Why it says nothing, as a sentence.
+    pub fn fault(&self) -> Option<String> {
+        let is_series = self.kernel.split_once('.').is_some_and(|(major, minor)| {
+            [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()))
+        });
+        if !is_series || !self.is_of(&self.release) {
+            return Some(format!(
+                "synced_lost: kernel is {:?} and release {:?}: give a series such as 6.12 and one of it",
+                self.kernel, self.release
+            ));
+        }
+        (self.files > self.of || self.of == 0)
+            .then(|| format!("synced_lost: {} of {} files cannot be lost", self.files, self.of))
+    }
 }
 
 /// What one option changes.
@@ -190,6 +229,25 @@ mod tests {
         assert_eq!(set.without(Level::L5).with(Level::L7).iter().collect::<Vec<_>>(), [Level::L1, Level::L7]);
         assert_eq!(Level::ALL.into_iter().collect::<Levels>().iter().count(), 8);
         assert_eq!(format!("{set:?} {}", Level::L6), "{L1, L5} L6");
+    }
+
+    #[test]
+    fn what_was_lost_is_of_one_series() {
+        let lost = SyncedLost {
+            kernel: "6.1".into(),
+            release: "6.1.0-42-amd64".into(),
+            date: "2026-11-27".into(),
+            files: 1,
+            of: 100,
+        };
+        assert_eq!(
+            ["6.1.0-42-amd64", "6.12.117", "6.1", "16.1.0"].map(|name| lost.is_of(name)),
+            [true, false, true, false]
+        );
+        assert_eq!(lost.fault(), None);
+        assert!(SyncedLost { files: 101, ..lost.clone() }.fault().unwrap().contains("101 of 100"));
+        assert!(SyncedLost { kernel: "6".into(), ..lost.clone() }.fault().is_some());
+        assert!(SyncedLost { release: "6.12.1".into(), ..lost }.fault().is_some());
     }
 
     #[test]

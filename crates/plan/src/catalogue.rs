@@ -106,7 +106,7 @@ macro_rules! entries {
 }
 
 entries! {
-    FileSystem filesystems check::filesystem;
+    FileSystem filesystems check::filesystem::faults;
     Suite suites check::suite;
     Machine machines check::machine;
     Disk disks check::disk;

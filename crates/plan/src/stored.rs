@@ -59,7 +59,7 @@ fn vary_faults(vary: &Vary) -> Vec<String> {
 }
 
 fn cell_faults(cell: &Cell) -> Vec<String> {
-    let mut faults = check::filesystem(&cell.configuration.filesystem);
+    let mut faults = check::filesystem::faults(&cell.configuration.filesystem);
     faults.extend(check::suite(&suite_of(cell)));
     faults.extend(cell.root.iter().flat_map(brought::tree_faults));
     faults.extend(check::disk(&cell.disk));

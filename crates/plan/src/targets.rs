@@ -65,6 +65,7 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         packages: Vec::new(),
         mkfs: Vec::new(),
         nodiscard: Vec::new(),
+        synced_lost: Vec::new(),
         mount_options: Vec::new(),
         tools: Vec::new(),
         fsck: None,

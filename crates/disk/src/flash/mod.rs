@@ -94,6 +94,10 @@ impl Parameters for Flash {
     fn trims(&self) -> bool {
         true
     }
+
+    fn has_volatile_cache(&self) -> bool {
+        !self.power_loss_protection
+    }
 }
 
 impl Flash {

@@ -97,6 +97,10 @@ impl Parameters for Hdd {
     fn rotational(&self) -> bool {
         true
     }
+
+    fn has_volatile_cache(&self) -> bool {
+        self.write_cache
+    }
 }
 
 impl Hdd {

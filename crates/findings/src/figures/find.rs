@@ -50,6 +50,11 @@ impl TaskFindings {
         self.metrics.iter().find(|found| found.metric.id == metric.id)
     }
 
+    /// Whether it waits for syncs, and was told how long.
+    pub fn syncs(&self) -> bool {
+        !self.step && self.figures(&Metric::SYNC_LATENCY_MEAN).is_some()
+    }
+
     /// Its processor time, where that is judged beside what [`TaskFindings::judged`] has and a difference is shown.
     pub fn told_by_processor(&self) -> Option<&MetricFindings> {
         let found = self.figures(&Metric::PROCESSOR)?;

@@ -11,6 +11,7 @@ use crate::figures::find::basis::Category;
 use crate::figures::find::series::Figures;
 use crate::options::Options;
 use crate::rankings::find::rank::{CategoryFindings, Overall};
+use crate::safety::find::AfterCut;
 use crate::verdicts::find::verdict::{Gap, VerdictOutcome};
 use crate::verdicts::find::{Family, best_first, gap};
 
@@ -25,6 +26,8 @@ const KINDS: usize = 3;
 pub enum Conclusion {
     /// The run has one repeat, which shows no difference.
     OneRepeat,
+    /// Some lose what they said to be durable, and tasks of the run sync.
+    SyncedLost,
     Overall {
         /// Number of judged tests.
         tests: usize,
@@ -81,13 +84,15 @@ pub(crate) struct Evidence<'a> {
     pub tasks: &'a [TaskFindings],
     pub categories: &'a [CategoryFindings],
     pub overall: &'a Overall,
+    pub safety: &'a [AfterCut],
     pub options: &'a Options,
 }
 
 /// All conclusions, the most important first: the answer to what the suite asks, then what a reader must know of it.
 pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<Conclusion> {
+    let loses = evidence.safety.iter().any(|safety| safety.loses_synced() && safety.flushes.is_some());
     if evidence.figures.configurations.len() < 2 {
-        return Vec::new();
+        return if loses { vec![Conclusion::SyncedLost] } else { Vec::new() };
     }
     let mut out = usable(evidence);
     // An average over fills and clean mounts does not say how soon a file system is usable again.
@@ -109,6 +114,9 @@ pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     out.extend(composite(evidence));
     if !out.is_empty() && !evidence.has_repeats() {
         out.insert(1, Conclusion::OneRepeat);
+    }
+    if loses {
+        out.insert(out.len().min(1), Conclusion::SyncedLost);
     }
     out
 }

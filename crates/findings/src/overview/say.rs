@@ -37,10 +37,11 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
     let name = |configuration: usize| findings.headings[configuration].as_str();
     match conclusion {
         Conclusion::OneRepeat => ONE_REPEAT.into(),
+        Conclusion::SyncedLost => safety::say::losses(findings).join(" "),
         Conclusion::Overall { tests } => {
             let overall = &findings.overall;
             let said =
-                Ranking { findings, ranking: &overall.ranking, basis: overall.basis, whole: true }.lead(overall.lead);
+                Ranking { findings, ranking: &overall.ranking, basis: overall.basis, of: None }.lead(overall.lead);
             let risk = safety::say::risks(findings, &leaders(findings));
             let once = if findings.repeats > 1 { "" } else { "in one repeat, " };
             match tests {
@@ -132,14 +133,16 @@ pub(crate) fn usable_times(findings: &Findings, task: usize, order: &[usize]) ->
 fn kinds(findings: &Findings, categories: &[usize]) -> String {
     let kind = |at: &usize| {
         let found = &findings.categories[*at];
-        let first: Vec<&str> =
-            found.ranking.iter().take(2).map(|rank| findings.headings[rank.configuration].as_str()).collect();
+        let first = found.ranking.iter().take(2);
+        let name =
+            |rank: &Rank| safety::say::named(findings, rank.configuration, |task| task.category == found.category);
+        let first: Vec<String> = first.map(name).collect();
         let name = metric::category(&found.category);
         let who = match found.lead {
             Some(Lead::AllLevel) => "all are level".to_owned(),
             Some(Lead::TwoLevel(Level::Close)) => format!("{} are level", and(first)),
             Some(Lead::TwoLevel(_)) => format!("{}, in no order that is shown", and(first)),
-            Some(Lead::First { .. }) | None => first.first().copied().unwrap_or_default().to_owned(),
+            Some(Lead::First { .. }) | None => first.into_iter().next().unwrap_or_default(),
         };
         format!("{name}: {who}")
     };
@@ -159,7 +162,7 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
     let said = match &found.ranking[..] {
         [] => "no configuration has figures of all tests".to_owned(),
         [only] => format!("only {} has figures of all tests", findings.headings[only.configuration]),
-        ranking => Ranking { findings, ranking, basis: found.basis, whole: false }.lead(found.lead),
+        ranking => Ranking { findings, ranking, basis: found.basis, of: Some(&found.category) }.lead(found.lead),
     };
     let shared = match found.basis {
         Basis::Space | Basis::Memory => String::new(),
@@ -200,7 +203,7 @@ fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
     let Some(found) = task.judged() else { return String::new() };
     let said = |one: usize| {
         let value = quantity(found.metric, median(found, one));
-        format!("{} {} {value}", findings.headings[one], verb(found.metric))
+        format!("{} {} {value}", safety::say::named(findings, one, |of| of.id == task.id), verb(found.metric))
     };
     let label = named(&task.id, &task.title);
     let mut sharing = findings.sharing().filter(|(shared, _)| shared.id == task.id);
@@ -228,12 +231,12 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     format!("{what} {took} from {best} on {first} to {worst} on {last}.")
 }
 
-/// A ranking of two or more. `whole` adds how the average is computed, and intervals.
+/// A ranking of two or more, `of` a category or of all tests: this adds how the average is computed, and intervals.
 struct Ranking<'a> {
     findings: &'a Findings,
     ranking: &'a [Rank],
     basis: Basis,
-    whole: bool,
+    of: Option<&'a Category>,
 }
 
 impl Ranking<'_> {
@@ -245,7 +248,7 @@ impl Ranking<'_> {
             return self.space(first, second);
         }
         let matters = percent(self.findings.matters);
-        let average = if self.whole { "on average (geometric mean)" } else { "on average" };
+        let average = if self.of.is_none() { "on average (geometric mean)" } else { "on average" };
         let (least, times) = self.scored_by();
         let last = self.last().map_or(String::new(), |last| {
             format!("; last is {} with {}{}", self.name(last), ratio(last.score), self.certain(last))
@@ -290,13 +293,13 @@ impl Ranking<'_> {
         format!("{} left the most usable space; next is {}{last}", self.name(first), part(second))
     }
 
-    fn name(&self, rank: &Rank) -> &str {
-        &self.findings.headings[rank.configuration]
+    fn name(&self, rank: &Rank) -> String {
+        safety::say::named(self.findings, rank.configuration, |task| self.of.is_some_and(|of| task.category == *of))
     }
 
     fn certain(&self, rank: &Rank) -> String {
         let interval = |found| format!(" ({})", interval(found, self.findings.level));
-        rank.interval.filter(|_| self.whole).map_or(String::new(), interval)
+        rank.interval.filter(|_| self.of.is_none()).map_or(String::new(), interval)
     }
 
     /// The last place, if there are three or more.

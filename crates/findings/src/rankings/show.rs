@@ -3,29 +3,31 @@
 use mountmark_document::forms::{Block, Table};
 use mountmark_document::number;
 
+use crate::figures::find::TaskFindings;
 use crate::figures::say::{basis, category};
 use crate::found::Findings;
 use crate::rankings::find::rank::Rank;
+use crate::safety::say as safety;
 
 /// A table for each kind of work in which at least two are ranked, and one for all tests.
 pub(crate) fn tables(findings: &Findings) -> Vec<Block> {
     let mut out = Vec::new();
     for found in findings.categories.iter().filter(|found| found.ranking.len() > 1) {
         out.push(Block::Subheading(format!("Ranking, {} (by {})", category(&found.category), basis(found.basis))));
-        out.push(ranking(findings, &found.ranking));
+        out.push(ranking(findings, &found.ranking, |task| task.category == found.category));
     }
     if findings.overall.ranking.len() > 1 {
         out.push(Block::Subheading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
-        out.push(ranking(findings, &findings.overall.ranking));
+        out.push(ranking(findings, &findings.overall.ranking, |_| true));
     }
     out
 }
 
-fn ranking(findings: &Findings, ranks: &[Rank]) -> Block {
+fn ranking(findings: &Findings, ranks: &[Rank], is_meant: impl Fn(&TaskFindings) -> bool) -> Block {
     let head = ["file system", "times the best", "95 % interval", "keeps its place"].map(str::to_owned).to_vec();
     let rows = ranks.iter().map(|rank| {
         vec![
-            findings.headings[rank.configuration].clone(),
+            safety::named(findings, rank.configuration, &is_meant),
             number::ratio(rank.score),
             rank.interval.map_or("-".into(), number::range),
             rank.stability.map_or("-".into(), number::share),

@@ -18,7 +18,7 @@ use crate::matrix::say as words;
 use crate::matrix::show::{Choice, Matrix, Row};
 use crate::run::show::about::about;
 use crate::view::{Report, View, label};
-use crate::{curves, options};
+use crate::{curves, options, safety};
 use notes::{Notes, marks};
 
 /// One run, by one metric or by the metrics that judge its tasks.
@@ -40,8 +40,10 @@ impl Subject for Run<'_> {
 
 fn parts(subject: &Run) -> Vec<Block> {
     let run = subject.run;
-    // A table shows no ranking, and only its stability needs resamplings; it shows one metric, and usable space beside it.
-    let metrics = subject.metric.into_iter().chain(ROOM.map(|(metric, _)| metric)).collect();
+    // A table shows no ranking, and only its stability needs resamplings; it shows one metric, usable space beside it, and
+    // what its syncs are worth.
+    let shown = subject.metric.into_iter().chain(ROOM.map(|(metric, _)| metric));
+    let metrics = shown.chain([&Metric::FLUSHES, &Metric::FUA_WRITES, &Metric::LOST]).collect();
     let options = options::Options { resamples: 0, metrics: Some(metrics), ..options::Options::default() };
     let found = findings(run, &options);
     let report = Report::of(run, &found);
@@ -80,10 +82,19 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Block> {
     }
     total(&mut table, &matrix, has_spread);
     room(&mut table, findings, choice, has_spread);
+    if let Some(mut row) = safety::say::row(findings) {
+        row.extend(has_spread.then(String::new));
+        table.rows.push(row);
+    }
     align(&mut table);
     let mut out = vec![Block::Table(table)];
     out.extend(legend(findings, &matrix, has_spread));
     out.extend(notes.into_parts());
+    let losses = safety::say::losses(findings);
+    if !losses.is_empty() {
+        out.extend(losses.into_iter().map(Block::Item));
+        out.push(Block::Item(safety::say::NO_STAR.into()));
+    }
     out
 }
 

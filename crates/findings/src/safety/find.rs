@@ -2,13 +2,15 @@
 
 pub(crate) mod column;
 
-use mountmark_model::promises::Promises;
+use mountmark_model::promises::{Promises, SyncedLost};
 use mountmark_model::{Configuration, Metric};
 use mountmark_record::RunRecord;
+use serde::Serialize;
 
-use crate::figures::find::series::Figures;
+use crate::figures::find::series::{Figures, Task};
 
-#[derive(Clone, Debug, PartialEq)]
+/// What the syncs of a configuration are worth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AfterCut {
     /// What its documents promise of the time after a power cut.
     pub promises: Promises,
@@ -16,17 +18,53 @@ pub struct AfterCut {
     pub undocumented: Option<String>,
     /// The most files of a returned fsync that a power cut of this run took; 0 if none was taken or none was tried.
     pub lost: f64,
+    /// The same of another run, as the catalogue has it of this kernel's series; `None` if the disk has no volatile cache.
+    pub known: Option<SyncedLost>,
+    /// The most flushes and writes with FUA that a task with syncs sent to the device. `None` if no task has syncs, or the
+    /// disk has no volatile cache.
+    pub flushes: Option<f64>,
+}
+
+impl AfterCut {
+    /// Whether a power cut took files whose fsync had returned, or takes them, as nothing asks the disk to keep them.
+    pub fn loses_synced(&self) -> bool {
+        self.lost > 0.0 || self.flushes == Some(0.0) || self.known.as_ref().is_some_and(|known| known.files > 0)
+    }
 }
 
 /// By configuration.
 pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
-    let one = |(at, name): (usize, &String)| {
+    let flushes = |at: usize| {
+        let synced = figures.tasks.iter().filter(|task| task.syncs());
+        let of_task = |task: &Task| {
+            let metrics = [Metric::FLUSHES, Metric::FUA_WRITES];
+            let all = metrics.iter().filter_map(|metric| task.series(metric)).map(|series| series.figures(at));
+            all.filter_map(|figures| figures.into_iter().reduce(f64::max)).reduce(|one, other| one + other)
+        };
+        synced.filter_map(of_task).reduce(f64::max)
+    };
+    let all = 0..figures.configurations.len();
+    // Of a real disk it is known by what some file system sends to it.
+    let is_volatile = match run.plan.lab.capabilities().exact_clock {
+        true => run.plan.cells.iter().any(|cell| cell.disk.model.has_volatile_cache()),
+        false => all.clone().any(|at| flushes(at).is_some_and(|sent| sent > 0.0)),
+    };
+    let one = |at: usize| {
+        let name = &figures.configurations[at];
         let mut planned = run.plan.cells.iter().map(|cell| &cell.configuration);
-        let documented = planned.find(|configuration| configuration.name == *name).map(Configuration::promises);
-        let (promises, undocumented) = documented.unwrap_or_else(|| (Promises::least(), None));
+        let configuration = planned.find(|configuration| configuration.name == *name);
+        let (promises, undocumented) = configuration.map_or_else(|| (Promises::least(), None), Configuration::promises);
+        let release = run.cells.iter().find(|cell| cell.configuration == *name).map(|cell| &cell.environment.kernel);
+        let known = configuration.zip(release).and_then(|(configuration, release)| configuration.synced_lost(release));
         let cuts = figures.tasks.iter().filter_map(|task| task.series(&Metric::LOST));
         let lost = cuts.flat_map(|series| series.figures(at)).fold(0.0, f64::max);
-        AfterCut { promises, undocumented, lost }
+        AfterCut {
+            promises,
+            undocumented,
+            lost,
+            known: known.filter(|_| is_volatile).cloned(),
+            flushes: flushes(at).filter(|_| is_volatile),
+        }
     };
-    figures.configurations.iter().enumerate().map(one).collect()
+    all.map(one).collect()
 }

@@ -2,14 +2,19 @@
 
 use mountmark_crash::campaign::Campaign;
 use mountmark_document::number::and;
-use mountmark_model::counted;
 use mountmark_model::promises::{Level, Levels};
+use mountmark_model::{Metric, counted};
 
 use crate::crash;
+use crate::figures::find::TaskFindings;
 use crate::found::Findings;
 use crate::safety::find::AfterCut;
 
 pub(crate) const LEVELS: &str = "Promises";
+/// Beside [`losses`].
+pub(crate) const NO_STAR: &str = "Where a test syncs, what loses synced files has no star.";
+/// Of other runs: what power cuts took.
+const LOST_ROW: &str = "synced files lost (%)";
 pub(crate) const HOW: &str = "A promise is what a file system's own documents say of the time after a power cut. Images are what a campaign of power cuts tried (`mountmark crash`); that none of them breaks a promise says nothing about others. Synced files lost are of one power cut that took the disk's cache. Speed and safety are of the same configuration and kernel where the campaign's is the run's.";
 
 /// What these file systems risk, in a clause: "after a power cut, ext2 may have to be repaired and may lose what was not
@@ -28,11 +33,65 @@ pub(crate) fn risks(findings: &Findings, of: &[usize]) -> String {
     format!("after a power cut, {}", all.join("; "))
 }
 
+/// A configuration's heading, and that it loses synced files if one of the tasks that are meant syncs.
+pub(crate) fn named(findings: &Findings, configuration: usize, is_meant: impl Fn(&TaskFindings) -> bool) -> String {
+    let name = &findings.headings[configuration];
+    let loses = findings.safety[configuration].loses_synced();
+    match loses && findings.tasks.iter().any(|task| is_meant(task) && task.syncs()) {
+        true => format!("{name} (loses synced files)"),
+        false => name.clone(),
+    }
+}
+
+/// Of each configuration that loses what it said to be durable, where a task of the run syncs: a sentence.
+pub(crate) fn losses(findings: &Findings) -> Vec<String> {
+    let of = |(name, safety): (&String, &AfterCut)| {
+        let flushes = safety.flushes.filter(|_| safety.loses_synced())?;
+        let lost = match &safety.known {
+            _ if safety.lost > 0.0 => Some(format!("{:.0} files whose fsync had returned, in this run", safety.lost)),
+            Some(known) if known.files > 0 => Some(format!(
+                "{} of {} files whose fsync had returned (kernel {}, measured {})",
+                known.files, known.of, known.release, known.date
+            )),
+            _ => None,
+        };
+        Some(match (flushes == 0.0, lost) {
+            (true, Some(lost)) => format!("{name} sends no flush for its syncs here, and a power cut took {lost}."),
+            (true, None) => {
+                format!(
+                    "{name} sends no flush for its syncs here: a power cut takes what the disk's cache still holds."
+                )
+            }
+            (false, lost) => format!("{name} loses synced files: a power cut took {}.", lost.unwrap_or_default()),
+        })
+    };
+    findings.headings.iter().zip(&findings.safety).filter_map(of).collect()
+}
+
+/// A row of a run's table: per cent of synced files that a power cut took, by configuration; `None` where nothing syncs, or
+/// the run measured it itself.
+pub(crate) fn row(findings: &Findings) -> Option<Vec<String>> {
+    let is_asked = findings.safety.iter().any(|safety| safety.flushes.is_some() && safety.known.is_some());
+    let is_measured = findings.tasks.iter().any(|task| task.figures(&Metric::LOST).is_some());
+    let cell = |safety: &AfterCut| match &safety.known {
+        Some(known) => format!("{:.0}", 100.0 * f64::from(known.files) / f64::from(known.of)),
+        None => "-".to_owned(),
+    };
+    let cells = findings.safety.iter().map(cell);
+    (is_asked && !is_measured).then(|| std::iter::once(LOST_ROW.to_owned()).chain(cells).collect())
+}
+
 /// What a file system risks after a power cut, as a predicate: by what its documents promise, and what this run showed.
 pub(crate) fn risk(safety: &AfterCut) -> String {
     let (promises, lost) = (&safety.promises, safety.lost);
     if lost > 0.0 {
         return format!("lost {lost:.0} files here that were synced");
+    }
+    if let Some(known) = safety.known.as_ref().filter(|known| known.files > 0) {
+        return format!("lost {} of {} files that were synced (kernel {})", known.files, known.of, known.kernel);
+    }
+    if safety.flushes == Some(0.0) {
+        return "may lose even what was synced, as it sends the disk no flush".into();
     }
     if safety.undocumented.is_some() {
         return "may lose more than what was not synced, as nothing is documented".into();
@@ -95,7 +154,10 @@ pub(crate) fn all_levels() -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
+    use mountmark_model::promises::SyncedLost;
+
     use super::*;
+    use crate::tests::{page, run};
 
     #[test]
     fn levels_are_written_as_ranges() {
@@ -104,5 +166,52 @@ mod tests {
         assert_eq!(written(&[L0, L1, L2, L4, L6, L7]), "L0-L2 L4 L6 L7");
         assert_eq!((written(&[]), written(&[L1])), ("none".to_owned(), "L1".to_owned()));
         assert_eq!(levels(Level::ALL.into_iter().collect()), "L0-L7");
+    }
+
+    /// Three file systems in a run with syncs: one that keeps them, one that lost some elsewhere, one that nothing is known of.
+    fn found(flushes: [Option<f64>; 3]) -> Findings {
+        let run = run(&["ext4", "jfs", "udf"], 2);
+        let mut found = page::findings(&run);
+        let known = |files| SyncedLost {
+            kernel: "6.12".into(),
+            release: "6.12.117".into(),
+            date: "2026-11-27".into(),
+            files,
+            of: 100,
+        };
+        for ((safety, known), flushes) in
+            found.safety.iter_mut().zip([Some(known(0)), Some(known(98)), None]).zip(flushes)
+        {
+            (safety.known, safety.flushes) = (known, flushes);
+        }
+        found
+    }
+
+    #[test]
+    fn what_loses_synced_files_is_said_where_something_syncs() {
+        assert_eq!(losses(&found([None; 3])), Vec::<String>::new(), "nothing syncs");
+        let said = losses(&found([Some(4.0), Some(0.0), Some(0.0)]));
+        assert_eq!(
+            said,
+            [
+                "jfs sends no flush for its syncs here, and a power cut took 98 of 100 files whose fsync had returned \
+                 (kernel 6.12.117, measured 2026-11-27).",
+                "udf sends no flush for its syncs here: a power cut takes what the disk's cache still holds.",
+            ]
+        );
+        let mut kept = found([Some(4.0), Some(7.0), Some(2.0)]);
+        kept.safety[2].lost = 3.0;
+        assert_eq!(
+            losses(&kept),
+            [
+                "jfs loses synced files: a power cut took 98 of 100 files whose fsync had returned (kernel 6.12.117, \
+                 measured 2026-11-27).",
+                "udf loses synced files: a power cut took 3 files whose fsync had returned, in this run.",
+            ]
+        );
+        assert_eq!(row(&kept).unwrap(), ["synced files lost (%)", "0", "98", "-"]);
+        assert_eq!(row(&found([None; 3])), None);
+        assert_eq!(risk(&kept.safety[1]), "lost 98 of 100 files that were synced (kernel 6.12)");
+        assert!(risk(&found([None, None, Some(0.0)]).safety[2]).contains("no flush"));
     }
 }

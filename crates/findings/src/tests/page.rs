@@ -78,7 +78,10 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
             ranking,
             lead: Some(Lead::First { everywhere: true }),
         },
-        safety: vec![AfterCut { promises: Promises::least(), undocumented: None, lost: 0.0 }; names.len()],
+        safety: vec![
+            AfterCut { promises: Promises::least(), undocumented: None, lost: 0.0, known: None, flushes: None };
+            names.len()
+        ],
         conclusions: vec![
             Conclusion::Overall { tests: 9 },
             Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 },

@@ -32,7 +32,15 @@ pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
 /// The verdict on a task; under wall time that by processor time too, where it shows a difference.
 pub(crate) fn sentences(findings: &Findings, task: &TaskFindings, judged: &MetricFindings) -> String {
     let all = std::iter::once(judged).chain(task.told_by_processor());
-    all.map(|found| sentence(findings, found)).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
+    let said = all.map(|found| sentence(findings, found)).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ");
+    let first = judged.verdict.as_ref().map_or(&[][..], |verdict| verdict.first());
+    let loses = |one: &&usize| task.syncs() && findings.safety[**one].loses_synced();
+    let losing: Vec<&str> = first.iter().filter(loses).map(|one| findings.headings[*one].as_str()).collect();
+    match losing.len() {
+        0 => said,
+        1 => format!("{said} {} loses synced files.", losing[0]),
+        _ => format!("{said} {} lose synced files.", and(losing)),
+    }
 }
 
 struct Of<'a> {

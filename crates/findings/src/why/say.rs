@@ -161,7 +161,12 @@ pub fn difference_until(explanation: &Explanation, until: &str) -> String {
         Cause::Kernel { gap } => {
             format!("{both}: {} are instructions of the kernel, and no function makes up most of them.", of(gap))
         }
-        Cause::Many => format!("{both}: no single thing makes up most of the {} between them.", seconds(*gap)),
+        Cause::Many { call } => {
+            let largest = call.as_ref().map_or(String::new(), |(program, call, gap_)| {
+                format!("; the largest part, {}, goes by in the system call {call} of {program}", part(*gap_, *gap))
+            });
+            format!("{both}: no single thing makes up most of the {} between them{largest}.", seconds(*gap))
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
     let filesystem = &mut cell.configuration.filesystem;
     filesystem.variants.clear();
     filesystem.crash = None;
+    filesystem.synced_lost.clear();
     filesystem.roomy_size = None;
     if cell.tasks.iter().all(|task| task.restart.is_none()) {
         filesystem.recovery = None;

@@ -121,6 +121,11 @@ impl Task {
         }
     }
 
+    /// Whether it waits for syncs, and was told how long.
+    pub fn syncs(&self) -> bool {
+        !self.step && self.series(&Metric::SYNC_LATENCY_MEAN).is_some()
+    }
+
     /// The first series by which it is judged.
     pub fn main(&self) -> Option<&Series> {
         self.judged().iter().find_map(|metric| self.series(metric))

@@ -27,6 +27,15 @@ impl Verdict {
         let (groups, order, apart, below) = Default::default();
         Verdict { outcome, groups, order, apart, gap: None, below, has_small: false }
     }
+
+    /// Those in first place, if a difference is shown.
+    pub fn first(&self) -> &[usize] {
+        match &self.outcome {
+            VerdictOutcome::Winner { configuration } => std::slice::from_ref(configuration),
+            VerdictOutcome::Tied { configurations } => configurations,
+            VerdictOutcome::NoDifferenceShown { .. } | VerdictOutcome::NotJudged { .. } => &[],
+        }
+    }
 }
 
 /// The distance of one configuration from a better one.

@@ -6,6 +6,7 @@ use crate::figures::find::{MetricFindings, TaskFindings};
 use crate::figures::say::{basis, category};
 use crate::found::Findings;
 use crate::rankings::find::rank::{CategoryFindings, Overall};
+use crate::safety::find::AfterCut;
 use crate::verdicts::find::verdict::Verdict;
 use crate::verdicts::say;
 use crate::{curves, missing, overview, remarks};
@@ -21,6 +22,8 @@ pub(crate) struct WordedFindings<'a> {
     categories: Vec<Category<'a>>,
     /// All tasks together.
     overall: All<'a>,
+    /// What syncs are worth, by configuration.
+    safety: Vec<OfConfiguration<'a>>,
     /// The most important first.
     conclusions: Vec<String>,
     /// Where curves have steps, if the plan varies a parameter.
@@ -30,6 +33,17 @@ pub(crate) struct WordedFindings<'a> {
     missing: Vec<String>,
     /// What else should be known.
     remarks: Vec<String>,
+}
+
+/// What the syncs of a configuration are worth.
+#[derive(Serialize)]
+struct OfConfiguration<'a> {
+    /// Its name.
+    configuration: &'a str,
+    #[serde(flatten)]
+    safety: &'a AfterCut,
+    /// Whether a power cut took files whose fsync had returned.
+    loses_synced: bool,
 }
 
 /// A task or a protocol step.
@@ -103,11 +117,17 @@ impl<'a> WordedFindings<'a> {
             category: found,
             sentence: overview::say::category(findings, found),
         };
+        let of_configuration = |(name, safety): (&'a String, &'a AfterCut)| OfConfiguration {
+            configuration: name,
+            safety,
+            loses_synced: safety.loses_synced(),
+        };
         WordedFindings {
             findings,
             tasks: findings.tasks.iter().map(task).collect(),
             categories: findings.categories.iter().map(of_category).collect(),
             overall: All { overall: &findings.overall, basis: basis(findings.overall.basis) },
+            safety: findings.configurations.iter().zip(&findings.safety).map(of_configuration).collect(),
             conclusions: overview::say::sentences(findings),
             cliffs: findings.curves.as_ref().map(|curves| curves::say::cliffs(findings, curves)).unwrap_or_default(),
             missing: missing::say::sentences(&findings.missing),

@@ -11,6 +11,8 @@ use crate::why::find::{Account, Kernels, Ledger, Rerouted};
 
 /// A part of the difference that is at least this large is its cause.
 const MOST: f64 = 0.6;
+/// A system call with less of it is not worth a word where nothing has most.
+const MUCH: f64 = 0.25;
 /// Of what the function with most of the difference has, this is nearly all.
 const NEARLY_ALL: f64 = 0.9;
 /// Callers of a function that are told.
@@ -71,8 +73,8 @@ pub enum Cause {
     SystemCall { program: String, call: String, gap: i64 },
     /// Instructions of the kernel, of no function alone.
     Kernel { gap: i64 },
-    /// Nothing makes up most of it.
-    Many,
+    /// Nothing makes up most of it. `call` of a program has the largest part, and much: its name and what it takes longer.
+    Many { call: Option<(String, String, i64)> },
 }
 
 /// Compares two ledgers of one task. If they are of two kernels, `one` is of the first, and both are under common names
@@ -219,12 +221,16 @@ fn cause(
     }
     let [slow, fast] = ledgers;
     let time = |ledger: &Ledger, call: &(String, String)| ledger.calls.get(call).map_or(0, |time| time.durable);
-    let calls = slow.calls.keys().map(|call| (time(slow, call) - time(fast, call), call));
-    if let Some((gap, (program, call))) = calls.max().filter(|(gap, _)| is_most(*gap)) {
+    let largest = slow.calls.keys().map(|call| (time(slow, call) - time(fast, call), call)).max();
+    if let Some((gap, (program, call))) = largest.filter(|(gap, _)| is_most(*gap)) {
         return Cause::SystemCall { program: program.clone(), call: call.clone(), gap };
     }
     let kernel = lines.iter().filter(|line| matches!(line.account, Account::Function(_))).map(Line::gap).sum::<i64>();
-    if is_most(kernel) { Cause::Kernel { gap: kernel } } else { Cause::Many }
+    if is_most(kernel) {
+        return Cause::Kernel { gap: kernel };
+    }
+    let much = largest.filter(|(part, _)| *part as f64 >= MUCH * gap as f64);
+    Cause::Many { call: much.map(|(part, (program, call))| (program.clone(), call.clone(), part)) }
 }
 
 /// The code that has most of what a program of the slow one executes longer.

@@ -85,13 +85,16 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
         cause(&of(400, &[("cp;a", 100, 0), ("cp;b", 100, 0), ("cp;c", 100, 0), ("cp;d", 100, 0)])),
         Cause::Kernel { gap: 400 }
     );
-    assert_eq!(cause(&of(400, &[("cp", 250, 0), ("cp;b", 0, 150)])), Cause::Many);
+    assert_eq!(cause(&of(400, &[("cp", 250, 0), ("cp;b", 0, 150)])), Cause::Many { call: None });
     let in_call = |call: &str, rest: &str| format!("cp;entry;do_syscall_64;{call}{rest}");
     let [run, wait, mapped] =
         [in_call("__x64_sys_fsync", ";a"), in_call("__x64_sys_fsync", ";b"), in_call("vm_mmap_pgoff", ";c")];
     let called = of(500, &[("cp", 100, 0), (&run, 150, 0), (&wait, 0, 150), (&mapped, 60, 0), ("cp;d", 40, 0)]);
     let call = Cause::SystemCall { program: "cp".into(), call: "fsync".into(), gap: 300 };
     assert_eq!(cause(&called), call, "half of it ran, and half waited");
+    let call = Some(("cp".into(), "fsync".into(), 300));
+    let less = of(700, &[("cp", 220, 0), (&run, 150, 0), (&wait, 0, 150), ("cp;b", 0, 180)]);
+    assert_eq!(cause(&less), Cause::Many { call }, "fsync has 43 %");
     let calls: Vec<(&str, i64)> = called.calls.iter().map(|((_, call), time)| (call.as_str(), time.durable)).collect();
     assert_eq!(calls, [("fsync", 300), ("mmap", 60)]);
     assert_eq!(cause(&fast), Cause::Equal);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -170,28 +169,22 @@ fn is_running(line: &str) -> bool {
     lines.any(|found| found == line.as_bytes())
 }
 
-/// SIGKILL: no cleanup by this program. Waits until the kernel has removed what it can, and the last process of the run has
-/// ended: it shares the lock of the image.
+/// SIGKILL: no cleanup by this program. Waits until the kernel has removed what it can, and no process of the run has the image
+/// open: each shares its lock.
 pub(crate) fn kill(folder: &Path, mut run: Child) {
     run.kill().unwrap();
     run.wait().unwrap();
     awaited("the loop device's end", || loop_devices(folder).is_empty().then_some(()));
-    if let Ok(image) = fs::File::open(folder.join("disk.img")) {
-        awaited("the lock's end", || (!is_locked(&image)).then_some(()));
-    }
+    awaited("the last user of the image", || (!is_open(&folder.join("disk.img"))).then_some(()));
 }
 
-/// Whether another open file has a lock of any byte of it.
-fn is_locked(file: &fs::File) -> bool {
-    // SAFETY: plain numbers, of which zero is one, that fcntl reads and writes.
-    let mut found: libc::flock = unsafe { std::mem::zeroed() };
-    found.l_type = libc::F_WRLCK as i16;
-    // SAFETY: as above.
-    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut found) }, 0);
-    found.l_type != libc::F_UNLCK as i16
+/// Whether a process has it open. Looked at from outside: the run's guard counts who opens the image.
+fn is_open(path: &Path) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut files = processes.filter_map(|process| fs::read_dir(process.path().join("fd")).ok()).flatten().flatten();
+    files.any(|file| fs::read_link(file.path()).is_ok_and(|target| target == path))
 }
 
-/// An empty image of 4 KiB.
 pub(crate) fn small_image(folder: &Path) -> PathBuf {
     let image = folder.join("disk.img");
     fs::write(&image, vec![0; 4096]).unwrap();

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use mountmark_document::forms::{Form, Subject};
 use mountmark_document::writers::Options as ReportOptions;
-use mountmark_findings::{Format, Run, find_metric};
+use mountmark_findings::{Format, Run, Survive, find_metric, surviving};
 use mountmark_model::{Bytes, Metric, ParseQuantityError};
 use mountmark_record::{RunRecord, Store};
 
@@ -102,6 +102,33 @@ pub fn out_option(store: &Path) -> String {
             format!(" --out {}", mountmark_findings::shell_word(&folder.to_string_lossy()))
         }
         _ => String::new(),
+    }
+}
+
+/// Rankings among equals.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SurviveOptions {
+    /// Only file systems of which this survives a power cut, as far as documents promise and power cuts showed: fsync (what a
+    /// returned fsync covers), rename (that, and a file replaced by a rename is whole), everything-returned (mounted with sync)
+    #[arg(long, value_name = "WHAT")]
+    survive: Option<Survive>,
+}
+
+impl SurviveOptions {
+    /// Whether it leaves out anything.
+    pub fn is_given(&self) -> bool {
+        self.survive.is_some()
+    }
+
+    /// The run without what does not survive; a sentence each on standard error about what is left out.
+    pub fn keep(&self, run: RunRecord) -> Result<RunRecord> {
+        let Some(survive) = self.survive else { return Ok(run) };
+        let known = run.plan.skipped.len();
+        let run = surviving(run, survive).map_err(anyhow::Error::msg)?;
+        for (name, reason) in &run.plan.skipped[known..] {
+            eprintln!("mountmark: {name} is {reason}");
+        }
+        Ok(run)
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::lab::Lab;
+use crate::lab::{Results, assert_equal_figures};
 
 /// With barriers nothing that was synced is lost; without them it is, and saves are cheaper: the negative control.
 #[test]
@@ -45,6 +46,29 @@ fn a_save_costs_a_flush_and_without_it_files_are_lost() {
     assert!(images.rsplit(',').next().unwrap().parse::<u32>().unwrap() > 5, "{csv}");
 }
 
+/// What if a flush took no time: only the disk is another, and its name makes it again.
+#[test]
+fn a_part_of_the_disk_is_changed_alone() {
+    let Some(lab) = Lab::with_guests("a_part_of_the_disk_is_changed_alone", 1) else { return };
+    let suite = lab.suite(
+        "syncs",
+        "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"for i in 1 2 3; do echo $i > $i; sync $i; done\"\n",
+    );
+    let run = |words: &[&str]| {
+        let plan = ["--fs", "ext4", "--suite", &suite, "--repeat", "1"];
+        lab.run(&[&plan[..], words].concat()).ended_with(0).results()
+    };
+    let (usual, free) = (run(&["--disk", "ssd"]), run(&["--disk", "ssd", "--if", "flush=0"]));
+    let time = |results: &Results| results.value("ext4", "one", "durable");
+    assert!(time(&free) < 0.8 * time(&usual), "{} of {}", time(&free), time(&usual));
+    assert_equal_figures(&free, &run(&["--disk", "ssd:flush=0"]));
+    let out = lab.out().to_string_lossy().into_owned();
+    let shown = lab.command(&["show", "latest", "--out", &out]).ended_with(0).stdout;
+    assert!(shown.contains("disk ssd:flush=0 of"), "{shown}");
+    let refused = ["--fs", "ext4", "--suite", &suite, "--disk", "ssd", "--if", "seek=0.5"];
+    lab.run(&refused).ended_with(2).says(&["disk ssd, if seek=0.5", "it has read, write, flush"]);
+}
+
 /// A table of speed says what its syncs are worth, of each file system that loses what it said to be durable and of no other.
 #[test]
 fn a_table_of_speed_says_who_loses_synced_files() {
@@ -69,6 +93,16 @@ fn a_table_of_speed_says_who_loses_synced_files() {
     let loses: Vec<bool> =
         found["safety"].as_array().unwrap().iter().map(|one| one["loses_synced"].as_bool().unwrap()).collect();
     assert_eq!(loses, [false, true, true], "{}", found["safety"]);
+    // Among equals: those that lose what was synced are left out, each with its reason.
+    let among = |what: &str| lab.command(&["show", "latest", "--verdict", "--survive", what, "--out", &out]);
+    let equals = among("fsync").ended_with(0);
+    equals.says(&["jfs is left out by --survive fsync: it lost 100 of 100", "ext4:mount=nobarrier is left out"]);
+    assert!(equals.stdout.starts_with("ext4 alone was measured"), "{}", equals.text());
+    among("rename").ended_with(0);
+    among("everything-returned").ended_with(3).says(&["leaves no file system", "ext4: it is not mounted with sync"]);
+    among("all").ended_with(2).says(&["there are fsync, rename, everything-returned"]);
+    let raw = lab.command(&["show", "latest", "--raw", "--survive", "fsync", "--out", &out]).ended_with(2);
+    raw.says(&["--survive is for tables"]);
     // Nothing syncs: nothing is said.
     let web = told("webserver", "ssd");
     assert!(!web.contains("flush for its syncs") && !web.contains("synced files lost"), "{web}");

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_findings::SUBJECTS;
-use mountmark_lab::emulator::options::{DISK, PROFILE};
+use mountmark_lab::emulator::options::{DISK, IF, PROFILE};
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
@@ -14,12 +14,16 @@ use crate::common::{self, WrongUse};
 /// List file systems, suites, machines, disks, corpora, studies, crash scenarios, real machines, or metrics
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list studies\n  mountmark list metrics"
+    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list filesystems --facts\n  mountmark list studies\n  mountmark list metrics"
 )]
 pub struct Arguments {
     /// What to list
     #[arg(value_name = "KIND")]
     kind: Kind,
+    /// Of file systems: what decides a choice and is no measurement (support, checksums, snapshots, limits), each with its
+    /// source and the day on which it was read there
+    #[arg(long)]
+    facts: bool,
     #[command(flatten)]
     lab: LabOptions,
 }
@@ -53,6 +57,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if !matches!(arguments.kind, Kind::Filesystems) && arguments.lab != LabOptions::usual() {
         return Err(WrongUse("what runs in a lab are file systems: leave the lab's options out".into()).into());
     }
+    if arguments.facts {
+        return match arguments.kind {
+            Kind::Filesystems => common::print(&facts(&catalogue)).map(|()| common::DONE),
+            _ => {
+                Err(WrongUse("--facts: facts are of file systems: `mountmark list filesystems --facts`".into()).into())
+            }
+        };
+    }
     let text = match arguments.kind {
         Kind::Filesystems => filesystems(&catalogue, &arguments.lab)?,
         Kind::Suites => rows(catalogue::entries::<Suite>(&catalogue)),
@@ -82,7 +94,7 @@ fn formats() -> String {
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     let machine = catalogue.get::<Machine>(&options.machine())?;
     options.check()?;
-    if let Some(option) = [&DISK, &PROFILE].into_iter().find(|option| options.given.has(option)) {
+    if let Some(option) = [&DISK, &IF, &PROFILE].into_iter().find(|option| options.given.has(option)) {
         return Err(WrongUse(format!("--{}: nothing is measured for a list; leave it out", option.name)).into());
     }
     let lab = options.open(machine)?;
@@ -110,6 +122,20 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// Each file system with its facts, and their sources.
+fn facts(catalogue: &Catalogue) -> String {
+    let limit = common::report_options().width;
+    let mut text = String::new();
+    for filesystem in catalogue.list::<FileSystem>().filter(|one| !one.facts.is_empty()) {
+        text += &format!("{}{}: {}\n", if text.is_empty() { "" } else { "\n" }, filesystem.name, filesystem.about);
+        for (topic, fact) in &filesystem.facts {
+            text += &format!("  {:<20} {}\n", topic.title(), fact.says);
+            text += &mountmark_document::text::hang("", 23, &format!("{} ({})", fact.source, fact.date), limit);
+        }
+    }
+    text
 }
 
 /// Each study with its runs, its contents, and the suite that repeats it.

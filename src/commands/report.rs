@@ -1,10 +1,10 @@
 //! `mountmark report`: writes the findings of runs to a file.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+mod target;
 
-use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_document::forms::Form;
 use mountmark_findings::claims::{JudgedClaim, Judges, by_several};
@@ -12,7 +12,8 @@ use mountmark_findings::studies::{StudyComparison, compare_study};
 use mountmark_findings::why::{Answer, Explanation};
 use mountmark_findings::{Findings, Format, Report, Reports, configurations, findings};
 use mountmark_lab::SILENCE_LIMIT;
-use mountmark_model::{MachineAgreement, Study};
+use mountmark_model::facts::Facts;
+use mountmark_model::{FileSystem, MachineAgreement, Study};
 use mountmark_plan::{Catalogue, Step, repetition};
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Store};
 
@@ -20,7 +21,8 @@ use super::compare;
 use super::run::Stop;
 use super::why::{self, Explained, ProfileOptions};
 use crate::catalogue;
-use crate::common::{self, StoreOptions, WrongUse};
+use crate::common::{self, StoreOptions, SurviveOptions, WrongUse};
+use target::{Target, refuse_foreign};
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
 #[derive(Args)]
@@ -59,11 +61,13 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "why", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
     #[command(flatten)]
+    survive: SurviveOptions,
+    #[command(flatten)]
     store: StoreOptions,
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let format = format(&arguments)?;
+    let format = target::format(&arguments)?;
     fits(&arguments, format)?;
     // Names are checked before anything is read.
     let catalogue = catalogue::load()?;
@@ -74,8 +78,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         ([], None) => vec!["latest".to_owned()],
         (names, _) => names.to_vec(),
     };
-    let runs = loaded(&store, &names)?;
-    let target = target(&arguments, format, &runs);
+    let runs =
+        loaded(&store, &names)?.into_iter().map(|run| arguments.survive.keep(run)).collect::<Result<Vec<_>>>()?;
+    let target = target::target(&arguments, format, &runs);
     if let Target::File(path) = &target {
         refuse_foreign(path, format)?;
     }
@@ -109,6 +114,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     for run in &runs {
         beside.push(first_repeat(&store, run, format)?);
     }
+    let facts: Vec<(&str, &Facts)> =
+        catalogue.list::<FileSystem>().map(|one| (one.name.as_str(), &one.facts)).collect();
     let reports: Vec<Report> = runs
         .iter()
         .enumerate()
@@ -117,6 +124,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             findings: &found[index],
             study: compared[index].as_ref(),
             claims: judged[index].as_deref(),
+            facts: &facts,
             whys: whys.get(index).map_or(&[], Vec::as_slice),
             devices: &beside[index].0,
             results: &beside[index].1,
@@ -229,30 +237,9 @@ pub fn beside_study(runs: Vec<String>, study: &str, format: Option<&str>, store:
         anyway: false,
         why: None,
         jobs: 1,
+        survive: SurviveOptions::default(),
         store: store.clone(),
     })
-}
-
-/// The requested format, by name or by the file's extension.
-fn format(arguments: &Arguments) -> Result<Format> {
-    let given = arguments.format.as_deref().map(|name| common::format_of::<Reports>(Some(name))).transpose()?;
-    let path = arguments.output.as_deref().filter(|path| fs::metadata(path).map_or(true, |about| about.is_file()));
-    let Some((path, ending)) = path.and_then(|path| Some((path, path.extension()?.to_string_lossy().to_lowercase())))
-    else {
-        let page = Format::by_form::<Reports>(Form::Page).expect("a report is a page");
-        return Ok(given.unwrap_or(page));
-    };
-    let shown = path.display();
-    match (given, Format::by_ending::<Reports>(&ending)) {
-        (None, Some(meant)) => Ok(meant),
-        (None, None) => bail!(WrongUse(format!("--output {shown}: no report is a .{ending}; name its --format"))),
-        (Some(given), Some(meant)) if given.name() != meant.name() => bail!(WrongUse(format!(
-            "--output {shown} ends like a report in {}, and --format is {}: make them agree",
-            meant.name(),
-            given.name()
-        ))),
-        (Some(given), _) => Ok(given),
-    }
 }
 
 fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explanation<'a>]) -> Answer<'a> {
@@ -299,48 +286,4 @@ fn judge(
     let studies: Vec<&Study> = study.map_or_else(|| catalogue.list::<Study>().collect(), |study| vec![study]);
     let judges = Judges { anyway: arguments.anyway, ..Judges::of(run) };
     compare::claims::judged(&judges, &studies, catalogue, &arguments.store)
-}
-
-enum Target {
-    Stdout,
-    File(PathBuf),
-}
-
-fn target(arguments: &Arguments, format: Format, runs: &[RunRecord]) -> Target {
-    match &arguments.output {
-        Some(path) if path.as_os_str() == "-" => Target::Stdout,
-        Some(path) => Target::File(path.clone()),
-        None if format.form() != Form::Page => Target::Stdout,
-        None => {
-            let more = if runs.len() > 1 { format!("-and-{}-more", runs.len() - 1) } else { String::new() };
-            Target::File(format!("report-{}{more}.{}", runs[0].id, format.ending()).into())
-        }
-    }
-}
-
-/// Number of bytes that identify a file of this program: the longest mark follows a short head.
-const START: u64 = 4096;
-
-/// Rejects overwriting a foreign file; devices, pipes and empty files may be written.
-fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
-    let shown = path.display();
-    let about = match fs::metadata(path) {
-        Ok(about) => about,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {shown}")),
-    };
-    if about.is_dir() {
-        bail!(WrongUse(format!("--output {shown} is a folder: name a file in it")));
-    }
-    if !about.is_file() || about.len() == 0 {
-        return Ok(());
-    }
-    let mut start = Vec::new();
-    let file = File::open(path).with_context(|| format!("cannot read {shown}, which is there already"))?;
-    file.take(START).read_to_end(&mut start).with_context(|| format!("cannot read {shown}"))?;
-    if !format.is_ours(&String::from_utf8_lossy(&start)) {
-        let name = format.name();
-        bail!(WrongUse(format!("{shown} is there already and is no {name} report: name another file, or remove it")));
-    }
-    Ok(())
 }

@@ -8,12 +8,12 @@ use anyhow::Result;
 use clap::Args;
 use mountmark_findings::{Device, Options, Outputs, Safety, Verdicts};
 
-use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
+use crate::common::{self, FormatOptions, StoreOptions, SurviveOptions, WrongUse};
 
 /// Print the figures of a run
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json\n  mountmark show latest --safety"
+    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json\n  mountmark show latest --safety\n  mountmark show latest --verdict --survive fsync       a ranking without those that lose what was synced"
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`
@@ -39,6 +39,8 @@ pub struct Arguments {
     /// What power cuts showed, with --safety [default: of each file system the latest on a disk without a fault]
     #[arg(long, value_name = "CAMPAIGN")]
     campaign: Option<String>,
+    #[command(flatten)]
+    survive: SurviveOptions,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -66,7 +68,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.verdict {
         return verdict(&arguments);
     }
-    let record = arguments.store.load(&arguments.run)?;
+    let record = arguments.survive.keep(arguments.store.load(&arguments.run)?)?;
     if let Some(task) = &arguments.raw {
         let (store, format) = (arguments.store.open_read_only()?, arguments.format.format.as_deref());
         common::print(&raw::raw(&store, &record, task, format)?)?;
@@ -84,6 +86,9 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
         ("--verdict", arguments.verdict),
         ("--safety", arguments.safety),
     ];
+    if arguments.survive.is_given() && (arguments.raw.is_some() || arguments.io.is_some() || arguments.safety) {
+        return Err(WrongUse("--survive is for tables and --verdict".into()).into());
+    }
     let given = of_its_own.iter().find(|(_, is_given)| *is_given);
     if arguments.campaign.is_some() && !arguments.safety {
         return Err(WrongUse("--campaign chooses what power cuts showed: add --safety".into()).into());
@@ -95,7 +100,7 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
 }
 
 fn verdict(arguments: &Arguments) -> Result<u8> {
-    let record = arguments.store.load(&arguments.run)?;
+    let record = arguments.survive.keep(arguments.store.load(&arguments.run)?)?;
     let known = mountmark_findings::configurations(&record);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
         let run = &record.id;

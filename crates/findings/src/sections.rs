@@ -3,7 +3,9 @@
 use mountmark_document::forms::Block;
 
 use crate::view::View;
-use crate::{claims, curves, device, latency, matrix, method, missing, overview, rankings, studies, tails, verdicts};
+use crate::{
+    claims, curves, device, facts, latency, matrix, method, missing, overview, rankings, studies, tails, verdicts,
+};
 
 /// A section of a report.
 pub(crate) struct Section {
@@ -50,5 +52,6 @@ pub(crate) const ALL: &[Section] = &[
     section("study", "Published figures", "Beside published figures", studies::page::section),
     section("claims", "Claims", "What studies claimed, and what this run says", claims::show::section::section),
     section("trouble", "Failed, skipped, doubtful", "Failed, skipped, doubtful", missing::show::section).of_verdicts(),
+    section("facts", "What else decides", "What else decides: facts that nobody measured here", facts::show::section),
     section("method", "Method, environment", "Method and environment", method::show::section),
 ];

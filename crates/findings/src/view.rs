@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use mountmark_document::text::titled;
+use mountmark_model::facts::Facts;
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
 use crate::claims::find::JudgedClaim;
@@ -23,6 +24,8 @@ pub struct Report<'a> {
     pub study: Option<&'a StudyComparison>,
     /// Verdicts on published claims, if requested.
     pub claims: Option<&'a [JudgedClaim]>,
+    /// Facts of file systems, by their names in the catalogue.
+    pub facts: &'a [(&'a str, &'a Facts)],
     /// Explanations of tasks, if requested.
     pub whys: &'a [Answer<'a>],
     /// Device records of the first repeat of `run`, as far as loaded.
@@ -34,7 +37,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Without comparisons.
     pub fn of(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
-        Report { run, findings, study: None, claims: None, whys: &[], devices: &[], results: &[] }
+        Report { run, findings, study: None, claims: None, facts: &[], whys: &[], devices: &[], results: &[] }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Facts;
 use crate::promises::{Documented, Promises, SyncedLost};
 use crate::{Bytes, Recovery};
 
@@ -90,6 +91,10 @@ pub struct FileSystem {
     /// What a power cut took of synced files, by kernel: `scripts/measure-safety` writes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synced_lost: Vec<SyncedLost>,
+    /// What decides a choice and is no measurement, by topic.
+    // Configurations leave it out, as runs have nothing of it.
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub facts: Facts,
     /// What it needs after a power cut; `None` if the catalogue does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,

@@ -11,6 +11,7 @@ mod corpus;
 pub mod device;
 mod environment;
 mod event;
+pub mod facts;
 mod file_outcome;
 mod heading;
 mod health;

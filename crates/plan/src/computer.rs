@@ -4,7 +4,7 @@ use mountmark_model::{Bytes, Disk, Machine, OwnComputer};
 
 use crate::bounds::RAM_UNIT;
 use crate::check::machine;
-use crate::{Catalogue, Options, PlanError, Result};
+use crate::{Catalogue, Options, PlanError, Result, what_if};
 
 pub(crate) struct Computer {
     pub machine: Machine,
@@ -30,7 +30,7 @@ impl Computer {
         // A plan records the processor's features, even if the profile omits them.
         let is_profiled = options.lab.capabilities().profiled_processor;
         machine.processor = is_profiled.then(|| machine.processor.unwrap_or_default());
-        let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
+        let disk = what_if::disk(catalogue, &machine, options.disk.as_deref())?;
         let second_disk = has_second.then(|| catalogue.get::<Disk>(&machine.second_disk).cloned()).transpose()?;
         // The guest's kernel takes memory for a disk in units of that size: the rest of one would become disk too.
         let parts = (RAM_UNIT, "a disk in memory has whole parts of 128 MiB");

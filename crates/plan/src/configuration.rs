@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use mountmark_model::facts::Facts;
 use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, words};
 
 use crate::bounds::is_word;
@@ -81,7 +82,8 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
         Some((name, options)) => (name.trim(), Some(options)),
         None => (body.trim(), None),
     };
-    let filesystem = FileSystem { nodiscard: Vec::new(), ..catalogue.get::<FileSystem>(name)?.clone() };
+    let filesystem =
+        FileSystem { nodiscard: Vec::new(), facts: Facts::new(), ..catalogue.get::<FileSystem>(name)?.clone() };
     let mut configuration = Configuration {
         name: text.to_owned(),
         mkfs_options: Vec::new(),

@@ -35,6 +35,7 @@ mod targets;
 mod tasks;
 mod title;
 mod vary;
+mod what_if;
 mod written;
 
 pub use brought::of as brought;
@@ -53,6 +54,7 @@ pub use stored::check_stored;
 pub use targets::{keep_written, on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
 pub use vary::vary;
+pub use what_if::disk;
 pub use written::Written;
 
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

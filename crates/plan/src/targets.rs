@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mountmark_model::facts::Facts;
 use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget, Plan};
 
 use crate::{Catalogue, Origin, PlanError, Result, configuration};
@@ -66,6 +67,7 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         mkfs: Vec::new(),
         nodiscard: Vec::new(),
         synced_lost: Vec::new(),
+        facts: Facts::new(),
         mount_options: Vec::new(),
         tools: Vec::new(),
         fsck: None,

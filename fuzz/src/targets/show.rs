@@ -34,7 +34,7 @@ pub(super) fn everything(run: &RunRecord, devices: &[DeviceUse], results: &[Outp
     let found = findings(run, &Analysis::default());
     black_box((doubts(run), configurations(run)));
     all(&Verdicts { run, findings: &found }, &ways[0]);
-    let report = Report { run, findings: &found, study: None, claims: None, whys: &[], devices, results };
+    let report = Report { devices, results, ..Report::of(run, &found) };
     all(&Reports::of(&[report]), &ways[0]);
     all(&RunBeside(&changes(run, run, None, &Analysis::default())), &ways[1]);
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use mountmark_findings::bisect::{Bisected, Bisection, Verdict};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Disk, Lab, Machine, protocol_task};
+use mountmark_model::{Bytes, Lab, Machine, protocol_task};
 use mountmark_plan::{Catalogue, Options, configurations};
 use mountmark_record::RunRecord;
 
@@ -139,9 +139,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let suite = work.suite.as_deref().unwrap_or(DEFAULT_SUITE);
     let task = task(&catalogue, suite, arguments.task.as_deref())?;
     let machine = catalogue.get::<Machine>(&arguments.machine)?;
-    if let Some(disk) = &arguments.disk {
-        catalogue.get::<Disk>(disk)?;
-    }
+    mountmark_plan::disk(&catalogue, machine, arguments.disk.as_deref())?;
     let wanted = configurations(&catalogue, std::slice::from_ref(&arguments.fs))?;
     let [configuration] = wanted.as_slice() else {
         bail!(WrongUse(format!("--fs {}: one file system is looked at; name one", arguments.fs)));

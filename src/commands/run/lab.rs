@@ -170,9 +170,13 @@ impl LabOptions {
         self.given.text(&guest::MACHINE).unwrap_or_else(|| DEFAULT_MACHINE.into())
     }
 
-    /// The disk under test, if it is not the machine's.
+    /// The disk under test, if it is not the machine's, with its changes: `ssd:flush=0`, or `:flush=0` of the machine's.
     pub fn disk(&self) -> Option<String> {
-        self.given.text(&guest::DISK)
+        let (disk, changes) = (self.given.text(&guest::DISK), self.given.texts(&guest::IF).collect::<Vec<_>>());
+        match changes.is_empty() {
+            true => disk,
+            false => Some(format!("{}:{}", disk.unwrap_or_default(), changes.join("+"))),
+        }
     }
 
     pub fn capabilities(&self) -> &'static Capabilities {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
-use mountmark_model::{Configuration, Disk, Machine, Plan, Program, Vary, heading};
+use mountmark_model::{Configuration, Machine, Plan, Program, Vary, heading};
 use mountmark_plan::{Catalogue, Options, Side, control};
 use mountmark_shelf::Shelved;
 
@@ -59,8 +59,8 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     };
     let wanted = targets::fit(arguments, &mut options, &mut catalogue)?;
     catalogue.suite(&options.suite)?;
-    if let Some(disk) = &options.disk {
-        catalogue.get::<Disk>(disk)?;
+    if options.own.is_none() {
+        mountmark_plan::disk(&catalogue, &machine, options.disk.as_deref())?;
     }
     if options.repeats == 0 {
         bail!(WrongUse("--repeat 0: give at least 1".into()));

@@ -1,6 +1,7 @@
 //! What the figures of a configuration stand for when the power fails.
 
 pub(crate) mod column;
+pub(crate) mod survive;
 
 use mountmark_model::promises::{Promises, SyncedLost};
 use mountmark_model::{Configuration, Metric};

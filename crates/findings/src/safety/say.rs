@@ -4,11 +4,13 @@ use mountmark_crash::campaign::Campaign;
 use mountmark_document::number::and;
 use mountmark_model::promises::{Level, Levels};
 use mountmark_model::{Metric, counted};
+use mountmark_record::RunRecord;
 
 use crate::crash;
 use crate::figures::find::TaskFindings;
 use crate::found::Findings;
 use crate::safety::find::AfterCut;
+use crate::safety::find::survive::{Obstacle, Survive, left_out, without};
 
 pub(crate) const LEVELS: &str = "Promises";
 /// Beside [`losses`].
@@ -104,6 +106,35 @@ pub(crate) fn risk(safety: &AfterCut) -> String {
     let repaired = if promises.has(Level::L0) { "" } else { "may have to be repaired and " };
     let stale = if promises.exposes_stale { " and show what the disk held before" } else { "" };
     format!("{repaired}{lose}{stale}")
+}
+
+/// The run with those configurations alone on which it survives; the others are skipped, each with the reason.
+///
+/// # Errors
+///
+/// A sentence if none is left.
+pub fn surviving(run: RunRecord, survive: Survive) -> Result<RunRecord, String> {
+    let left_out = left_out(&run, survive);
+    let name = survive.name();
+    let names: Vec<&str> = left_out.iter().map(|(name, _)| name.as_str()).collect();
+    let mut run = without(run, &names);
+    if run.cells.is_empty() && !left_out.is_empty() {
+        let all: Vec<String> = left_out.iter().map(|(of, why)| format!("{of}: {}", obstacle(why))).collect();
+        return Err(format!("--survive {name} leaves no file system. {}", all.join("; ")));
+    }
+    let skipped =
+        |(of, why): &(String, Obstacle)| (of.clone(), format!("left out by --survive {name}: {}", obstacle(why)));
+    run.plan.skipped.extend(left_out.iter().map(skipped));
+    Ok(run)
+}
+
+fn obstacle(obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::Loses(safety) => format!("it {}", risk(safety)),
+        Obstacle::Lacks(lacking) => format!("its documents do not promise {}", levels(*lacking)),
+        Obstacle::Undocumented(reason) => reason.clone(),
+        Obstacle::NotSynchronous => "it is not mounted with sync".to_owned(),
+    }
 }
 
 /// Levels in short: `L0-L4 L6`.

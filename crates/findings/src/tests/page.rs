@@ -172,7 +172,7 @@ pub(crate) fn formats() -> impl Iterator<Item = Format> {
 }
 
 pub(crate) fn report<'a>(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
-    Report { run, findings, study: None, claims: None, whys: &[], devices: &[], results: &[] }
+    Report::of(run, findings)
 }
 
 fn page(run: &RunRecord) -> String {

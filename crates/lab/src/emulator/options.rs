@@ -50,6 +50,17 @@ pub static DISK: LabOption = LabOption {
     elsewhere: "--disk chooses the disk of a guest; --image says where the {lab} lab's disk lies",
 };
 
+pub static IF: LabOption = LabOption {
+    name: "if",
+    value: "CHANGES",
+    takes: Takes::Texts,
+    help: "What if the disk were another: flush=0, seek=0.5, read=2x, write=0.5, or a parameter of its model (rpm=15000). Exact for \
+           the model: nothing else changes",
+    with: None,
+    against: &[],
+    elsewhere: "--if changes the model of a guest's disk, and the {lab} lab has a real one",
+};
+
 /// Of the exact clock alone.
 pub static PROFILE: LabOption = LabOption {
     name: "profile",
@@ -63,8 +74,8 @@ pub static PROFILE: LabOption = LabOption {
                 perf there",
 };
 
-static GUESTS: [&LabOption; 4] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK];
-static EXACT: [&LabOption; 5] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &PROFILE];
+static GUESTS: [&LabOption; 5] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &IF];
+static EXACT: [&LabOption; 6] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &IF, &PROFILE];
 
 /// The options of a lab of guests.
 pub(super) fn of(lab: Lab) -> &'static [&'static LabOption] {

@@ -1,0 +1,3 @@
+//! What decides a choice and is no measurement: support, checksums, limits, as documents say.
+
+pub(crate) mod show;

@@ -1,0 +1,44 @@
+//! The facts of the compared file systems, as a table.
+
+use mountmark_document::forms::{Block, Table};
+use mountmark_model::facts::{Fact, Facts, Topic};
+
+use crate::view::View;
+
+/// The section; empty if nothing is known of the compared file systems.
+pub(crate) fn section(view: &View) -> Vec<Block> {
+    let mut compared: Vec<(&str, &Facts)> = Vec::new();
+    for cell in &view.run().plan.cells {
+        let name = cell.configuration.filesystem.name.as_str();
+        let known = view.report.facts.iter().find(|(known, _)| *known == name);
+        compared.extend(known.filter(|_| !compared.iter().any(|(known, _)| *known == name)));
+    }
+    let has = |topic: &&Topic| compared.iter().any(|(_, facts)| facts.contains_key(topic));
+    let topics: Vec<Topic> = Topic::ALL.iter().filter(has).copied().collect();
+    if topics.is_empty() {
+        return Vec::new();
+    }
+    let order = |name: &str| view.findings().configurations.iter().position(|one| one.split(':').next() == Some(name));
+    compared.sort_by_key(|(name, _)| order(name));
+    let row = |topic: &Topic| {
+        let says = |facts: &&Facts| facts.get(topic).map_or("-".to_owned(), |fact| fact.says.clone());
+        let cells = compared.iter().map(|(_, facts)| says(facts));
+        std::iter::once(topic.title().to_owned()).chain(cells).collect()
+    };
+    let head = std::iter::once(String::new()).chain(compared.iter().map(|(name, _)| (*name).to_owned())).collect();
+    let all = || compared.iter().flat_map(|(_, facts)| facts.values());
+    vec![
+        Block::Table(Table { head, rows: topics.iter().map(row).collect(), keys: 1, ..Table::default() }),
+        Block::Text(read(all())),
+    ]
+}
+
+/// When they were read, and where their sources are.
+fn read<'a>(facts: impl Iterator<Item = &'a Fact> + Clone) -> String {
+    let (first, last) = (facts.clone().map(|fact| &fact.date).min(), facts.map(|fact| &fact.date).max());
+    let days = match (first, last) {
+        (Some(first), Some(last)) if first != last => format!("between {first} and {last}"),
+        (day, _) => format!("on {}", day.map_or("", String::as_str)),
+    };
+    format!("Read {days}. `mountmark list filesystems --facts` names the source of each.")
+}

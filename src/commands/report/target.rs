@@ -1,0 +1,81 @@
+//! Where a report goes, and in which format.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use mountmark_document::forms::Form;
+use mountmark_findings::{Format, Reports};
+use mountmark_record::RunRecord;
+
+use super::Arguments;
+use crate::common::{self, WrongUse};
+
+/// The requested format, by name or by the file's extension.
+pub(super) fn format(arguments: &Arguments) -> Result<Format> {
+    let given = arguments.format.as_deref().map(|name| common::format_of::<Reports>(Some(name))).transpose()?;
+    let path = arguments.output.as_deref().filter(|path| fs::metadata(path).map_or(true, |about| about.is_file()));
+    let Some((path, ending)) = path.and_then(|path| Some((path, path.extension()?.to_string_lossy().to_lowercase())))
+    else {
+        let page = Format::by_form::<Reports>(Form::Page).expect("a report is a page");
+        return Ok(given.unwrap_or(page));
+    };
+    let shown = path.display();
+    match (given, Format::by_ending::<Reports>(&ending)) {
+        (None, Some(meant)) => Ok(meant),
+        (None, None) => bail!(WrongUse(format!("--output {shown}: no report is a .{ending}; name its --format"))),
+        (Some(given), Some(meant)) if given.name() != meant.name() => bail!(WrongUse(format!(
+            "--output {shown} ends like a report in {}, and --format is {}: make them agree",
+            meant.name(),
+            given.name()
+        ))),
+        (Some(given), _) => Ok(given),
+    }
+}
+
+/// Where it goes.
+pub(super) enum Target {
+    Stdout,
+    File(PathBuf),
+}
+
+/// The file that is named, or the usual one.
+pub(super) fn target(arguments: &Arguments, format: Format, runs: &[RunRecord]) -> Target {
+    match &arguments.output {
+        Some(path) if path.as_os_str() == "-" => Target::Stdout,
+        Some(path) => Target::File(path.clone()),
+        None if format.form() != Form::Page => Target::Stdout,
+        None => {
+            let more = if runs.len() > 1 { format!("-and-{}-more", runs.len() - 1) } else { String::new() };
+            Target::File(format!("report-{}{more}.{}", runs[0].id, format.ending()).into())
+        }
+    }
+}
+
+/// Number of bytes that identify a file of this program: the longest mark follows a short head.
+const START: u64 = 4096;
+
+/// Rejects overwriting a foreign file; devices, pipes and empty files may be written.
+pub(super) fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
+    let shown = path.display();
+    let about = match fs::metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("cannot look at {shown}")),
+    };
+    if about.is_dir() {
+        bail!(WrongUse(format!("--output {shown} is a folder: name a file in it")));
+    }
+    if !about.is_file() || about.len() == 0 {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    let file = File::open(path).with_context(|| format!("cannot read {shown}, which is there already"))?;
+    file.take(START).read_to_end(&mut start).with_context(|| format!("cannot read {shown}"))?;
+    if !format.is_ours(&String::from_utf8_lossy(&start)) {
+        let name = format.name();
+        bail!(WrongUse(format!("{shown} is there already and is no {name} report: name another file, or remove it")));
+    }
+    Ok(())
+}

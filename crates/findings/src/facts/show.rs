@@ -40,5 +40,35 @@ fn read<'a>(facts: impl Iterator<Item = &'a Fact> + Clone) -> String {
         (Some(first), Some(last)) if first != last => format!("between {first} and {last}"),
         (day, _) => format!("on {}", day.map_or("", String::as_str)),
     };
-    format!("Read {days}. `mountmark list filesystems --facts` names the source of each.")
+    format!(
+        "Read {days}; a dash is what nobody has looked up. `mountmark list filesystems --facts` names the source of each."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{page, run};
+    use crate::view::Report;
+
+    #[test]
+    fn facts_of_the_compared_file_systems_are_a_table() {
+        let run = run(&["xfs", "ext4", "ext4:noatime"], 1);
+        let findings = page::findings(&run);
+        let fact = |says: &str, date: &str| Fact { says: says.into(), source: "a page".into(), date: date.into() };
+        let ext4 = Facts::from([(Topic::Shrinking, fact("unmounted", "2026-11-27"))]);
+        let xfs =
+            Facts::from([(Topic::Reflink, fact("yes", "2026-11-28")), (Topic::Quota, fact("option", "2026-11-27"))]);
+        let facts = [("btrfs", &xfs), ("ext4", &ext4), ("xfs", &xfs)];
+        let report = Report { facts: &facts, ..Report::of(&run, &findings) };
+        let blocks = section(&View::new(&report, 0, 1));
+        let [Block::Table(table), Block::Text(read)] = blocks.as_slice() else { panic!("{blocks:?}") };
+        assert_eq!(table.head, ["", "xfs", "ext4"], "the user's order, and each once");
+        assert_eq!(
+            table.rows,
+            [["shrinking", "-", "unmounted"], ["copies share blocks", "yes", "-"], ["quota", "option", "-"]]
+        );
+        assert!(read.starts_with("Read between 2026-11-27 and 2026-11-28;"), "{read}");
+        assert!(section(&View::new(&Report::of(&run, &findings), 0, 1)).is_empty(), "nothing is known");
+    }
 }

@@ -13,8 +13,8 @@ use mountmark_model::Scale;
 use crate::figures::find::TaskFindings;
 use crate::matrix::say as words;
 use crate::matrix::show::{Choice, Figure, Matrix};
-use crate::run;
 use crate::view::{HEAT, View};
+use crate::{run, safety};
 
 /// The section: a table that a page's script sorts and switches.
 pub(crate) fn section(view: &View) -> Vec<Block> {
@@ -66,6 +66,14 @@ fn matrix(view: &View) -> Markup {
     }
     put!(out, "</table>\n</div>\n");
     legend(&mut out, view);
+    let losses = safety::say::losses(findings);
+    if !losses.is_empty() {
+        put!(out, "<ul>\n");
+        for text in losses.iter().map(String::as_str).chain([safety::say::NO_STAR]) {
+            put!(out, "<li>", text, "</li>\n");
+        }
+        put!(out, "</ul>\n");
+    }
     out
 }
 

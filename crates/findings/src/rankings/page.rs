@@ -8,11 +8,13 @@ use mountmark_document::markup::Markup;
 use mountmark_document::number::{range, ratio, share};
 use mountmark_document::put;
 
+use crate::figures::find::TaskFindings;
 use crate::figures::say as metric;
 use crate::overview::find::Conclusion;
 use crate::overview::say as conclusions;
 use crate::rankings;
 use crate::rankings::find::rank::Rank;
+use crate::safety::say as safety;
 use crate::view::View;
 
 /// The section, if anything is ranked.
@@ -39,7 +41,7 @@ fn rankings(view: &View) -> Markup {
     put!(out, "</p>\n<div class=\"cards\">\n");
     if !findings.overall.ranking.is_empty() {
         put!(out, "<figure class=\"card\">\n<figcaption><strong>overall</strong></figcaption>\n");
-        table(&mut out, view, &findings.overall.ranking);
+        table(&mut out, view, &findings.overall.ranking, |_| true);
         put!(out, "</figure>\n");
     }
     let concluded = |at| findings.conclusions.contains(&Conclusion::Category(at));
@@ -56,14 +58,14 @@ fn rankings(view: &View) -> Markup {
             put!(out, "<span class=\"verdict\">", conclusions::category(findings, found), "</span>");
         }
         put!(out, "</figcaption>\n");
-        table(&mut out, view, &found.ranking);
+        table(&mut out, view, &found.ranking, |task| task.category == found.category);
         put!(out, "</figure>\n");
     }
     put!(out, "</div>\n");
     out
 }
 
-fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
+fn table(out: &mut Markup, view: &View, ranking: &[Rank], is_meant: impl Fn(&TaskFindings) -> bool) {
     let has_interval = ranking.iter().any(|rank| rank.interval.is_some());
     let has_stability = ranking.iter().any(|rank| rank.stability.is_some());
     let mut heads = vec![plot::head("place"), ("words", plot::head("file system").1), plot::head("score")];
@@ -77,7 +79,7 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
             place = position + 1;
         }
         put!(out, "<tr><td class=\"place\">", place, "</td><th scope=\"row\" class=\"words\">");
-        out.name(view.name(rank.configuration));
+        out.name(&safety::named(view.findings(), rank.configuration, &is_meant));
         put!(out, "</th><td>", ratio(rank.score), "</td>");
         if has_interval {
             let text = rank.interval.map(range);

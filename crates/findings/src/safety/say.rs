@@ -45,29 +45,40 @@ pub(crate) fn named(findings: &Findings, configuration: usize, is_meant: impl Fn
     }
 }
 
-/// Of each configuration that loses what it said to be durable, where a task of the run syncs: a sentence.
+/// Of configurations that lose what they said to be durable, where a task of the run syncs: a sentence for those alike.
 pub(crate) fn losses(findings: &Findings) -> Vec<String> {
-    let of = |(name, safety): (&String, &AfterCut)| {
-        let flushes = safety.flushes.filter(|_| safety.loses_synced())?;
+    let mut alike: Vec<(bool, Option<[String; 2]>, Vec<&str>)> = Vec::new();
+    for (name, safety) in findings.headings.iter().zip(&findings.safety) {
+        let Some(flushes) = safety.flushes.filter(|_| safety.loses_synced()) else { continue };
         let lost = match &safety.known {
-            _ if safety.lost > 0.0 => Some(format!("{:.0} files whose fsync had returned, in this run", safety.lost)),
-            Some(known) if known.files > 0 => Some(format!(
-                "{} of {} files whose fsync had returned (kernel {}, measured {})",
-                known.files, known.of, known.release, known.date
-            )),
+            _ if safety.lost > 0.0 => Some([format!("{:.0} files", safety.lost), ", in this run".to_owned()]),
+            Some(known) if known.files > 0 => Some([
+                format!("{} of {} files", known.files, known.of),
+                format!(" (kernel {}, measured {})", known.release, known.date),
+            ]),
             _ => None,
         };
-        Some(match (flushes == 0.0, lost) {
-            (true, Some(lost)) => format!("{name} sends no flush for its syncs here, and a power cut took {lost}."),
-            (true, None) => {
-                format!(
-                    "{name} sends no flush for its syncs here: a power cut takes what the disk's cache still holds."
-                )
-            }
-            (false, lost) => format!("{name} loses synced files: a power cut took {}.", lost.unwrap_or_default()),
-        })
+        match alike.iter_mut().find(|(sent, known, _)| *sent == (flushes > 0.0) && *known == lost) {
+            Some((.., names)) => names.push(name),
+            None => alike.push((flushes > 0.0, lost, vec![name])),
+        }
+    }
+    let sentence = |(sent, lost, names): (bool, Option<[String; 2]>, Vec<&str>)| {
+        let [sends, their, loses, each] = match names.len() {
+            1 => ["sends", "its", "loses", ""],
+            _ => ["send", "their", "lose", " of each"],
+        };
+        let names = and(names);
+        let took = lost.map(|[files, when]| format!("a power cut took {files}{each} whose fsync had returned{when}."));
+        match (sent, took) {
+            (false, Some(took)) => format!("{names} {sends} no flush for {their} syncs here, and {took}"),
+            (false, None) => format!(
+                "{names} {sends} no flush for {their} syncs here: a power cut takes what the disk's cache still holds."
+            ),
+            (true, took) => format!("{names} {loses} synced files: {}", took.unwrap_or_default()),
+        }
     };
-    findings.headings.iter().zip(&findings.safety).filter_map(of).collect()
+    alike.into_iter().map(sentence).collect()
 }
 
 /// A row of a run's table: per cent of synced files that a power cut took, by configuration; `None` where nothing syncs, or
@@ -240,6 +251,14 @@ mod tests {
                 "udf loses synced files: a power cut took 3 files whose fsync had returned, in this run.",
             ]
         );
+        let mut both = found([Some(4.0), Some(0.0), Some(0.0)]);
+        both.safety[2].known = both.safety[1].known.clone();
+        let said = losses(&both);
+        assert!(
+            said.len() == 1 && said[0].starts_with("jfs and udf send no flush for their syncs here, and a"),
+            "{said:?}"
+        );
+        assert!(said[0].contains("took 98 of 100 files of each whose fsync had returned ("), "{said:?}");
         assert_eq!(row(&kept).unwrap(), ["synced files lost (%)", "0", "98", "-"]);
         assert_eq!(row(&found([None; 3])), None);
         assert_eq!(risk(&kept.safety[1]), "lost 98 of 100 files that were synced (kernel 6.12)");

@@ -8,6 +8,7 @@ use crate::overview::find::Conclusion;
 use crate::overview::say;
 use crate::overview::say::usable_times;
 use crate::rankings::find::rank::{Lead, Level};
+use crate::safety;
 
 /// How many further conclusions stand beside the answer.
 pub(crate) const FURTHER: usize = 6;
@@ -52,7 +53,7 @@ fn nothing(findings: &Findings) -> String {
 
 /// What was found, in the few words of a title.
 pub(crate) fn title(findings: &Findings) -> String {
-    let name = |one: usize| findings.headings[one].as_str();
+    let name = |one: usize| safety::say::named(findings, one, |_| true);
     let count = findings.configurations.len();
     match findings.conclusions.first() {
         Some(Conclusion::Usable { task, order, .. }) => {

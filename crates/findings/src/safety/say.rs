@@ -45,9 +45,18 @@ pub(crate) fn named(findings: &Findings, configuration: usize, is_meant: impl Fn
     }
 }
 
+/// Configurations of which the same can be said.
+struct Alike<'a> {
+    /// Whether its syncs flush.
+    flushes: bool,
+    /// How many files a power cut took, and in which.
+    lost: Option<[String; 2]>,
+    names: Vec<&'a str>,
+}
+
 /// Of configurations that lose what they said to be durable, where a task of the run syncs: a sentence for those alike.
 pub(crate) fn losses(findings: &Findings) -> Vec<String> {
-    let mut alike: Vec<(bool, Option<[String; 2]>, Vec<&str>)> = Vec::new();
+    let mut alike: Vec<Alike> = Vec::new();
     for (name, safety) in findings.headings.iter().zip(&findings.safety) {
         let Some(flushes) = safety.flushes.filter(|_| safety.loses_synced()) else { continue };
         let lost = match &safety.known {
@@ -58,19 +67,20 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
             ]),
             _ => None,
         };
-        match alike.iter_mut().find(|(sent, known, _)| *sent == (flushes > 0.0) && *known == lost) {
-            Some((.., names)) => names.push(name),
-            None => alike.push((flushes > 0.0, lost, vec![name])),
+        let flushes = flushes > 0.0;
+        match alike.iter_mut().find(|known| known.flushes == flushes && known.lost == lost) {
+            Some(known) => known.names.push(name),
+            None => alike.push(Alike { flushes, lost, names: vec![name] }),
         }
     }
-    let sentence = |(sent, lost, names): (bool, Option<[String; 2]>, Vec<&str>)| {
+    let sentence = |Alike { flushes, lost, names }| {
         let [sends, their, loses, each] = match names.len() {
             1 => ["sends", "its", "loses", ""],
             _ => ["send", "their", "lose", " of each"],
         };
         let names = and(names);
         let took = lost.map(|[files, when]| format!("a power cut took {files}{each} whose fsync had returned{when}."));
-        match (sent, took) {
+        match (flushes, took) {
             (false, Some(took)) => format!("{names} {sends} no flush for {their} syncs here, and {took}"),
             (false, None) => format!(
                 "{names} {sends} no flush for {their} syncs here: a power cut takes what the disk's cache still holds."

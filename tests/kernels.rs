@@ -67,6 +67,25 @@ fn both_long_term_kernels_run() {
     }
 }
 
+/// A kernel of another suite of Debian, without a change to this machine's sources.
+#[test]
+#[ignore = "fetches 150 MB of what Debian has today: make nightly"]
+fn a_kernel_of_another_suite_runs() {
+    let Some(lab) = Lab::with_guests("a_kernel_of_another_suite_runs", 2) else { return };
+    let results = run(&lab, "ext4,btrfs", "sid");
+    let kernel = results.cell("ext4")["environment"]["kernel"].as_str().unwrap().to_owned();
+    let release = kernel.split(' ').next().unwrap();
+    assert_ran(&results, "ext4,btrfs", release);
+    assert!(!release.starts_with("6."), "{kernel} is no newer than those of the other tests");
+    let known = lab.command(&["list", "kernels"]).ended_with(0).stdout;
+    let line = known.lines().find(|line| line.starts_with(release)).unwrap_or_else(|| panic!("{known}"));
+    assert!(line.contains("Debian's sid, in the cache"), "{known}");
+    assert_equal_figures(&results, &run(&lab, "ext4,btrfs", release));
+    lab.run(&["--fs", "ext4", "--kernel", "sid:2.6"])
+        .ended_with(3)
+        .says(&["no Debian kernel", "the package lists have"]);
+}
+
 /// A folder with the same files as another, in folders of its own.
 fn link_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

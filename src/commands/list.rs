@@ -4,6 +4,8 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_findings::SUBJECTS;
 use mountmark_lab::emulator::options::{DISK, IF, PROFILE};
+use mountmark_lab::image::kernel::Kernel;
+use mountmark_lab::image::packages::Packages;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
@@ -11,10 +13,10 @@ use super::run::LabOptions;
 use crate::catalogue;
 use crate::common::{self, WrongUse};
 
-/// List file systems, suites, machines, disks, corpora, studies, crash scenarios, real machines, or metrics
+/// List file systems, suites, machines, disks, kernels, corpora, studies, crash scenarios, real machines, or metrics
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list filesystems --facts\n  mountmark list studies\n  mountmark list metrics"
+    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list filesystems --facts\n  mountmark list studies\n  mountmark list kernels\n  mountmark list metrics"
 )]
 pub struct Arguments {
     /// What to list
@@ -42,6 +44,8 @@ enum Kind {
     Corpora,
     /// Published studies to compare runs with
     Studies,
+    /// Debian's kernels that can be had, of this machine's sources and of the suites named so far, and which are in the cache
+    Kernels,
     /// Workloads and applications for `mountmark crash`
     Crash,
     /// Real machines that the virtual lab was compared with
@@ -72,6 +76,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Disks => rows(catalogue::entries::<Disk>(&catalogue)),
         Kind::Corpora => rows(catalogue::entries::<Corpus>(&catalogue)),
         Kind::Studies => studies(&catalogue),
+        Kind::Kernels => kernels()?,
         Kind::Crash => scenarios(&catalogue)?,
         Kind::Agreements => rows(catalogue::entries::<MachineAgreement>(&catalogue)),
         Kind::Metrics => {
@@ -122,6 +127,19 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// Debian's kernels, oldest first.
+fn kernels() -> Result<String> {
+    let cache = mountmark_lab::cache::default_folder();
+    let known = Kernel::known(&Packages::new(&cache))?;
+    let of = |(version, suite, is_here): (String, Option<String>, bool)| {
+        let from = suite.map_or("this machine's sources".to_owned(), |suite| format!("Debian's {suite}"));
+        (version, if is_here { format!("{from}, in the cache") } else { from })
+    };
+    let more =
+        "\nOther suites are named as well: --kernel sid, --kernel trixie:6.12. Their lists are then in the cache.\n";
+    Ok(rows(known.into_iter().map(of)) + more)
 }
 
 /// Each file system with its facts, and their sources.

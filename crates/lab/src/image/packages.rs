@@ -21,9 +21,11 @@ use crate::cache;
 mod ask;
 mod fetch;
 mod lists;
+mod suites;
 
 pub use lists::Lists;
 use lists::{RENEWED, RETRY};
+pub(crate) use suites::is_suite;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
@@ -59,12 +61,14 @@ fn last_part<S: serde::Serializer>(folder: &Path, serializer: S) -> Result<S::Ok
 
 pub struct Packages {
     cache: PathBuf,
+    /// One of Debian's suites in place of this machine's own sources.
+    suite: Option<String>,
 }
 
 impl Packages {
     /// Packages in the cache folder `cache`.
     pub fn new(cache: &Path) -> Packages {
-        Packages { cache: cache.to_owned() }
+        Packages { cache: cache.to_owned(), suite: None }
     }
 
     /// The named packages with all dependencies, unpacked, in apt's order.
@@ -244,9 +248,9 @@ impl Packages {
         self.exists(name)
     }
 
-    /// The folder of this machine's sources with one more component, if it exists.
+    /// The folder of a suite's source; or of this machine's sources with one more component, if it exists.
     fn sources(&self) -> PathBuf {
-        self.cache.join("apt/sources")
+        self.apt_folder().join("sources")
     }
 }
 

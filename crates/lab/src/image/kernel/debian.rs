@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
-use super::super::packages::Packages;
+use super::super::packages::{Packages, is_suite};
 use crate::cache;
 
 /// The package that `wanted` last stood for, if it still matches and its files are in the cache. A file with other
@@ -30,6 +30,42 @@ fn kept_name(wanted: &str, cache: &Path) -> PathBuf {
     cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
 }
 
+/// The suite and the version that are named: `sid`, whose newest is meant, or `sid:6.16`; `None` if no suite is.
+pub fn in_suite(wanted: &str) -> Option<(&str, &str)> {
+    let (suite, version) = wanted.split_once(':').unwrap_or((wanted, ""));
+    is_suite(suite).then_some((suite, version))
+}
+
+/// The packages in which `wanted` is looked for: those of the suite that it names; else this machine's, then those of the suites
+/// whose lists are in the cache.
+pub fn places(wanted: &str, packages: &Packages) -> Vec<Result<Packages>> {
+    match in_suite(wanted) {
+        Some((suite, _)) => vec![packages.of_suite(suite)],
+        None => packages.suites().iter().map(|suite| packages.of_suite(suite)).collect(),
+    }
+}
+
+/// The package that `wanted` stands for, and the suite's packages that have it; `None` of this machine's own.
+pub fn find(wanted: &str, packages: &Packages) -> Result<(String, Option<Packages>)> {
+    let of = |place: &Packages| choose(wanted, &place.names("linux-image-")?);
+    let mut own = None;
+    if in_suite(wanted).is_none() {
+        match of(packages) {
+            Ok(name) => return Ok((name, None)),
+            Err(error) => own = Some(error),
+        }
+    }
+    for place in places(wanted, packages) {
+        let place = place?;
+        match (of(&place), &own) {
+            (Ok(name), _) => return Ok((name, Some(place))),
+            (Err(error), None) => return Err(error),
+            (Err(_), Some(_)) => {}
+        }
+    }
+    Err(own.unwrap_or_else(|| anyhow!("there is no suite of Debian for {wanted:?}")))
+}
+
 /// The version in the name of a plain amd64 kernel's package: other flavours are other kernels.
 fn version_of(name: &str) -> Option<String> {
     let version = name.strip_prefix("linux-image-")?.trim_end_matches("-unsigned").strip_suffix("-amd64")?;
@@ -42,7 +78,7 @@ fn version_of(name: &str) -> Option<String> {
 }
 
 /// What versions are ordered by.
-fn numbers(name: &str) -> Vec<u64> {
+pub fn numbers(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
@@ -57,8 +93,11 @@ pub fn in_order(names: &[String]) -> Vec<String> {
 /// The newest signed package whose version begins with `wanted`.
 pub fn choose(wanted: &str, names: &[String]) -> Result<String> {
     let bare = wanted.trim_start_matches("linux-image-").trim_end_matches("-unsigned").trim_end_matches("-amd64");
+    let bare = in_suite(bare).map_or(bare, |(_, version)| version);
     let matches = |version: &str| {
-        version == bare || version.strip_prefix(bare).is_some_and(|rest| rest.starts_with(['.', '-', '+']))
+        bare.is_empty()
+            || version == bare
+            || version.strip_prefix(bare).is_some_and(|rest| rest.starts_with(['.', '-', '+']))
     };
     let found = names
         .iter()
@@ -71,9 +110,9 @@ pub fn choose(wanted: &str, names: &[String]) -> Result<String> {
                 in_order(names).iter().map(|name| name.trim_end_matches("-amd64").to_owned()).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             bail!(
-                "no Debian kernel {wanted:?}; the package lists have: {known}. Choose one of them with --kernel, add the \
-                 package source that has it (6.12 is among Debian 12's security updates), or give the path of a \
-                 vmlinuz or vmlinux"
+                "no Debian kernel {wanted:?}; the package lists have: {known}. Choose one of them with --kernel; or name \
+                 another suite of Debian (--kernel sid, --kernel trixie:6.12), whose lists are then in the cache; or give the \
+                 path of a vmlinuz or vmlinux"
             )
         }
     }
@@ -106,6 +145,9 @@ mod tests {
         assert_eq!(choose("6.1").unwrap(), "linux-image-6.1.0-56-amd64");
         assert_eq!(choose("6.1.0-50-amd64").unwrap(), "linux-image-6.1.0-50-amd64");
         assert_eq!(choose("linux-image-6.12.9+deb12-amd64").unwrap(), "linux-image-6.12.9+deb12-amd64");
+        assert_eq!(choose("sid").unwrap(), "linux-image-6.12.117+deb12-amd64", "the newest of a suite");
+        assert_eq!(choose("trixie:6.1").unwrap(), "linux-image-6.1.0-56-amd64");
+        assert!(choose("trixie:5.10").is_err() && choose("woody").is_err());
         let error = choose("5.10").unwrap_err().to_string();
         assert!(error.contains("6.12.117+deb12") && error.contains("5.10"), "{error}");
     }

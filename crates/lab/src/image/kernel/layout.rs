@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::super::modules;
+use super::debian;
 
 /// File name endings of modules, plain or packed.
 const ENDINGS: [&str; 4] = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"];
@@ -20,7 +21,7 @@ const INSTALLED: [&str; 2] = ["lib/modules", "usr/lib/modules"];
 /// Whether the argument of `--kernel` names files: anything but `host` and the names of Debian's kernels.
 pub fn is_path(wanted: &str) -> bool {
     let is_debian = wanted.starts_with(|c: char| c.is_ascii_digit()) || wanted.starts_with("linux-image-");
-    wanted.contains('/') || !(wanted.is_empty() || wanted == "host" || is_debian)
+    wanted.contains('/') || !(wanted.is_empty() || wanted == "host" || is_debian || debian::in_suite(wanted).is_some())
 }
 
 /// Splits `PATH[,MODULES]`. A path may contain commas: the first comma with text before it splits.

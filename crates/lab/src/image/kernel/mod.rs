@@ -48,7 +48,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Finds the kernel for the argument of `--kernel`: a Debian version such as `6.12` or `6.1.0-56-amd64`, a package
-    /// name, `host`, or `PATH[,MODULES]`.
+    /// name, a suite of Debian (`sid`, `trixie:6.12`), `host`, or `PATH[,MODULES]`.
     ///
     /// PATH is a vmlinux or a vmlinuz under any name, a kernel's build tree, or a root with boot/ and lib/modules/.
     /// MODULES is lib/modules/RELEASE, a root above it, or a build tree; by default modules are searched beside the
@@ -84,7 +84,31 @@ impl Kernel {
 
     /// The package that [`Kernel::find`] would fetch.
     pub fn candidate(wanted: &str, packages: &Packages) -> Result<String> {
-        debian::choose(wanted, &packages.names("linux-image-")?)
+        Ok(debian::find(wanted, packages)?.0)
+    }
+
+    /// Debian's kernels that can be had, oldest first, as `--kernel` takes them: those of this machine's sources, and of the
+    /// suites whose lists are in the cache, with the suite. The last says whether it is in the cache.
+    ///
+    /// # Errors
+    /// apt cannot tell.
+    pub fn known(packages: &Packages) -> Result<Vec<(String, Option<String>, bool)>> {
+        let mut all: Vec<(String, Option<String>, bool)> = Vec::new();
+        let places =
+            std::iter::once(Ok(None)).chain(packages.suites().into_iter().map(|suite| anyhow::Ok(Some(suite))));
+        for suite in places {
+            let suite = suite?;
+            let place = suite.as_ref().map(|suite| packages.of_suite(suite)).transpose()?;
+            let names = place.as_ref().unwrap_or(packages).names("linux-image-")?;
+            for version in debian::in_order(&names) {
+                let is_here = packages.kept(&format!("linux-image-{version}")).is_some();
+                if all.iter().all(|(known, ..)| *known != version) {
+                    all.push((version, suite.clone(), is_here));
+                }
+            }
+        }
+        all.sort_by_key(|(version, ..)| debian::numbers(version));
+        Ok(all)
     }
 
     /// Debian's kernels that a guest can have, oldest first, as [`Kernel::find`] takes them; and which of them two words
@@ -94,6 +118,9 @@ impl Kernel {
     /// apt cannot tell, or there is no such kernel.
     pub fn offered(ends: [&str; 2], packages: &Packages, cache: &Path) -> Result<(Vec<String>, [usize; 2])> {
         let mut names = packages.names("linux-image-")?;
+        for place in ends.iter().flat_map(|wanted| debian::places(wanted, packages)) {
+            names.extend(place?.names("linux-image-")?);
+        }
         let kept = ends.map(|wanted| debian::kept(wanted, packages, cache));
         // One that is in the cache may be offered no longer.
         names.extend(kept.iter().flatten().cloned());
@@ -172,15 +199,23 @@ impl Kernel {
     }
 
     fn from_package(wanted: &str, packages: &Packages, cache: &Path) -> Result<Kernel> {
-        let name = match debian::kept(wanted, packages, cache) {
-            Some(name) => name,
-            None => Kernel::candidate(wanted, packages)?,
+        let named = debian::in_suite(wanted).map(|(suite, _)| packages.of_suite(suite)).transpose()?;
+        let (name, place) = match debian::kept(wanted, packages, cache) {
+            Some(name) => (name, named),
+            None => debian::find(wanted, packages)?,
         };
-        let package = packages.alone_kept(&name)?;
-        let images = layout::images(&package.folder).with_context(|| {
+        let place = place.as_ref().unwrap_or(packages);
+        let package = place.alone_kept(&name)?;
+        // From 2026 on Debian's package of a kernel is empty, and depends on one with the image and one with the modules.
+        let part = |kind: &str| place.alone_kept(&name.replacen("linux-image-", &format!("linux-{kind}-"), 1));
+        let (binary, modules) = match package.folder.join("boot").is_dir() {
+            true => (package.folder.clone(), package.folder.clone()),
+            false => (part("binary")?.folder, part("modules")?.folder),
+        };
+        let images = layout::images(&binary).with_context(|| {
             format!("the package {name} in the cache is not whole; mountmark clean --cache has it fetched again")
         })?;
-        let mut kernel = Kernel::from_files(&images, Some(&package.folder), cache)?;
+        let mut kernel = Kernel::from_files(&images, Some(&modules), cache)?;
         kernel.version = package.version;
         debian::keep(wanted, &name, cache)?;
         Ok(kernel)

@@ -48,10 +48,10 @@ fn has_modules(kernel: &Kernel, names: &[&str]) {
 
 #[test]
 fn paths_are_told_from_debians_names() {
-    for name in ["./vmlinux", "/boot/vmlinuz-6.1", "vmlinux", "vmlinux,modules", ".", "linux", "6.1/vmlinux"] {
+    for name in ["./vmlinux", "/boot/vmlinuz-6.1", "vmlinux", "vmlinux,modules", ".", "linux", "6.1/vmlinux", "./sid"] {
         assert!(is_path(name), "{name}");
     }
-    for name in ["", "host", "6.12", "6.1.0-56-amd64", "linux-image-6.1.0-56-amd64"] {
+    for name in ["", "host", "6.12", "6.1.0-56-amd64", "linux-image-6.1.0-56-amd64", "sid", "trixie:6.12"] {
         assert!(!is_path(name), "{name}");
     }
 }

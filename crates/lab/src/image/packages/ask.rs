@@ -31,7 +31,7 @@ impl Packages {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C");
         let empty = self.cache.join("apt/status");
-        let _ = cache::make_folder(&self.cache.join("apt/lists/partial"));
+        let _ = cache::make_folder(&self.apt_folder().join("lists/partial"));
         if !empty.exists() {
             let _ = fs::write(&empty, "");
         }
@@ -47,7 +47,7 @@ impl Packages {
             command.arg("-o").arg(format!("Dir::Etc::sourcelist={}", sources.join("sources.list").display()));
         }
         if lists != Lists::System {
-            command.arg("-o").arg(format!("Dir::State::Lists={}", self.cache.join("apt/lists").display()));
+            command.arg("-o").arg(format!("Dir::State::Lists={}", self.apt_folder().join("lists").display()));
             command.args(["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]);
         }
         command

@@ -40,7 +40,15 @@ impl Packages {
         let stem = damaged.folder.file_name().unwrap_or_default().to_string_lossy();
         let Some((name, version)) = apt::parts(&stem) else { bail!(damaged.clone()) };
         let package = Package { name, version, folder: damaged.folder.clone() };
-        self.fetch(&[(package, 0)]).with_context(|| damaged.to_string())
+        let package = [(package, 0)];
+        // A kernel may be of another suite than the rest.
+        let elsewhere =
+            || self.suites().into_iter().any(|suite| self.of_suite(&suite).is_ok_and(|of| of.fetch(&package).is_ok()));
+        match self.fetch(&package) {
+            Err(error) if !child::is_interrupted() && !elsewhere() => Err(error).with_context(|| damaged.to_string()),
+            Err(error) if child::is_interrupted() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Fetches and unpacks packages, each with the size of its download in bytes, 0 if unknown; replaces old ones. The

@@ -43,7 +43,7 @@ impl Packages {
 
     /// The file whose age is that of the lists and whose contents are the result of the fetch.
     pub(super) fn fetched(&self) -> PathBuf {
-        self.cache.join("apt/fetched")
+        self.apt_folder().join("fetched")
     }
 
     /// Fetches the lists if they are missing or too old.
@@ -64,7 +64,7 @@ impl Packages {
             let mut entries = fs::read_dir(lists).into_iter().flatten().flatten();
             entries.any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
         };
-        let lists = self.cache.join("apt/lists");
+        let lists = self.apt_folder().join("lists");
         if is_there(&lists) && cache::room(&self.cache).is_err() {
             // Of any age, but the cache cannot be written.
             return Ok(());
@@ -80,7 +80,8 @@ impl Packages {
             let _ = self.note_fetch("cache, not renewed");
             return Ok(());
         }
-        if !is_there(Path::new("/var/lib/apt/lists")) {
+        // This machine's lists are of other suites.
+        if self.suite.is_some() || !is_there(Path::new("/var/lib/apt/lists")) {
             bail!("cannot fetch Debian's package lists: {said}");
         }
         self.note_fetch("system")

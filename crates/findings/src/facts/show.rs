@@ -28,7 +28,13 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
     let head = std::iter::once(String::new()).chain(compared.iter().map(|(name, _)| (*name).to_owned())).collect();
     let all = || compared.iter().flat_map(|(_, facts)| facts.values());
     vec![
-        Block::Table(Table { head, rows: topics.iter().map(row).collect(), keys: 1, ..Table::default() }),
+        Block::Table(Table {
+            head,
+            rows: topics.iter().map(row).collect(),
+            keys: 1,
+            look: "spoken",
+            ..Table::default()
+        }),
         Block::Text(read(all())),
     ]
 }

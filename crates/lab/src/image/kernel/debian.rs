@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 
 use super::super::packages::{Packages, is_suite};
 use crate::cache;
@@ -30,40 +30,34 @@ fn kept_name(wanted: &str, cache: &Path) -> PathBuf {
     cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
 }
 
+/// What the names of kernels' packages begin with.
+pub const IMAGES: &str = "linux-image-";
+
 /// The suite and the version that are named: `sid`, whose newest is meant, or `sid:6.16`; `None` if no suite is.
 pub fn in_suite(wanted: &str) -> Option<(&str, &str)> {
     let (suite, version) = wanted.split_once(':').unwrap_or((wanted, ""));
     is_suite(suite).then_some((suite, version))
 }
 
-/// The packages in which `wanted` is looked for: those of the suite that it names; else this machine's, then those of the suites
-/// whose lists are in the cache.
-pub fn places(wanted: &str, packages: &Packages) -> Vec<Result<Packages>> {
-    match in_suite(wanted) {
-        Some((suite, _)) => vec![packages.of_suite(suite)],
-        None => packages.suites().iter().map(|suite| packages.of_suite(suite)).collect(),
-    }
-}
-
-/// The package that `wanted` stands for, and the suite's packages that have it; `None` of this machine's own.
+/// The package that `wanted` stands for, and the suite's packages that have it; `None` of this machine's own. It is looked for in
+/// the suite that is named; else in this machine's sources, then in the suites whose lists are in the cache.
 pub fn find(wanted: &str, packages: &Packages) -> Result<(String, Option<Packages>)> {
-    let of = |place: &Packages| choose(wanted, &place.names("linux-image-")?);
-    let mut own = None;
-    if in_suite(wanted).is_none() {
-        match of(packages) {
-            Ok(name) => return Ok((name, None)),
-            Err(error) => own = Some(error),
+    let of = |place: &Packages| choose(wanted, &place.names(IMAGES)?);
+    if let Some((suite, _)) = in_suite(wanted) {
+        let place = packages.of_suite(suite)?;
+        return Ok((of(&place)?, Some(place)));
+    }
+    let own = match of(packages) {
+        Ok(name) => return Ok((name, None)),
+        Err(error) => error,
+    };
+    for suite in packages.suites() {
+        let place = packages.of_suite(&suite)?;
+        if let Ok(name) = of(&place) {
+            return Ok((name, Some(place)));
         }
     }
-    for place in places(wanted, packages) {
-        let place = place?;
-        match (of(&place), &own) {
-            (Ok(name), _) => return Ok((name, Some(place))),
-            (Err(error), None) => return Err(error),
-            (Err(_), Some(_)) => {}
-        }
-    }
-    Err(own.unwrap_or_else(|| anyhow!("there is no suite of Debian for {wanted:?}")))
+    Err(own)
 }
 
 /// The version in the name of a plain amd64 kernel's package: other flavours are other kernels.

@@ -9,7 +9,7 @@ mod layout;
 mod tests;
 mod unpacked;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -94,14 +94,11 @@ impl Kernel {
     /// apt cannot tell.
     pub fn known(packages: &Packages) -> Result<Vec<(String, Option<String>, bool)>> {
         let mut all: Vec<(String, Option<String>, bool)> = Vec::new();
-        let places =
-            std::iter::once(Ok(None)).chain(packages.suites().into_iter().map(|suite| anyhow::Ok(Some(suite))));
-        for suite in places {
-            let suite = suite?;
+        for suite in std::iter::once(None).chain(packages.suites().into_iter().map(Some)) {
             let place = suite.as_ref().map(|suite| packages.of_suite(suite)).transpose()?;
-            let names = place.as_ref().unwrap_or(packages).names("linux-image-")?;
+            let names = place.as_ref().unwrap_or(packages).names(debian::IMAGES)?;
             for version in debian::in_order(&names) {
-                let is_here = packages.kept(&format!("linux-image-{version}")).is_some();
+                let is_here = packages.kept(&format!("{}{version}", debian::IMAGES)).is_some();
                 if all.iter().all(|(known, ..)| *known != version) {
                     all.push((version, suite.clone(), is_here));
                 }
@@ -117,9 +114,13 @@ impl Kernel {
     /// # Errors
     /// apt cannot tell, or there is no such kernel.
     pub fn offered(ends: [&str; 2], packages: &Packages, cache: &Path) -> Result<(Vec<String>, [usize; 2])> {
-        let mut names = packages.names("linux-image-")?;
-        for place in ends.iter().flat_map(|wanted| debian::places(wanted, packages)) {
-            names.extend(place?.names("linux-image-")?);
+        let mut names = packages.names(debian::IMAGES)?;
+        let suites = ends.iter().flat_map(|wanted| match debian::in_suite(wanted) {
+            Some((suite, _)) => vec![suite.to_owned()],
+            None => packages.suites(),
+        });
+        for suite in suites.collect::<BTreeSet<String>>() {
+            names.extend(packages.of_suite(&suite)?.names(debian::IMAGES)?);
         }
         let kept = ends.map(|wanted| debian::kept(wanted, packages, cache));
         // One that is in the cache may be offered no longer.
@@ -206,8 +207,8 @@ impl Kernel {
         };
         let place = place.as_ref().unwrap_or(packages);
         let package = place.alone_kept(&name)?;
-        // From 2026 on Debian's package of a kernel is empty, and depends on one with the image and one with the modules.
-        let part = |kind: &str| place.alone_kept(&name.replacen("linux-image-", &format!("linux-{kind}-"), 1));
+        // Debian's newer packages, such as that of 7.2.13, are empty, and depend on one with the image and one with the modules.
+        let part = |kind: &str| place.alone_kept(&name.replacen(debian::IMAGES, &format!("linux-{kind}-"), 1));
         let (binary, modules) = match package.folder.join("boot").is_dir() {
             true => (package.folder.clone(), package.folder.clone()),
             false => (part("binary")?.folder, part("modules")?.folder),

@@ -41,14 +41,13 @@ impl Packages {
         let Some((name, version)) = apt::parts(&stem) else { bail!(damaged.clone()) };
         let package = Package { name, version, folder: damaged.folder.clone() };
         let package = [(package, 0)];
+        let Err(error) = self.fetch(&package) else { return Ok(()) };
         // A kernel may be of another suite than the rest.
-        let elsewhere =
-            || self.suites().into_iter().any(|suite| self.of_suite(&suite).is_ok_and(|of| of.fetch(&package).is_ok()));
-        match self.fetch(&package) {
-            Err(error) if !child::is_interrupted() && !elsewhere() => Err(error).with_context(|| damaged.to_string()),
-            Err(error) if child::is_interrupted() => Err(error),
-            _ => Ok(()),
+        let is_elsewhere = |suite: String| self.of_suite(&suite).is_ok_and(|place| place.fetch(&package).is_ok());
+        if !child::is_interrupted() && self.suites().into_iter().any(is_elsewhere) {
+            return Ok(());
         }
+        Err(error).with_context(|| damaged.to_string())
     }
 
     /// Fetches and unpacks packages, each with the size of its download in bytes, 0 if unknown; replaces old ones. The

@@ -185,6 +185,7 @@ fn is_open(path: &Path) -> bool {
     files.any(|file| fs::read_link(file.path()).is_ok_and(|target| target == path))
 }
 
+/// An empty image of 4 KiB.
 pub(crate) fn small_image(folder: &Path) -> PathBuf {
     let image = folder.join("disk.img");
     fs::write(&image, vec![0; 4096]).unwrap();

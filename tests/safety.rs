@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::Lab;
-use crate::lab::{Results, assert_equal_figures};
+use crate::lab::{Lab, Results, assert_equal_figures};
 
 /// With barriers nothing that was synced is lost; without them it is, and saves are cheaper: the negative control.
 #[test]

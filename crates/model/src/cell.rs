@@ -78,6 +78,11 @@ impl Plan {
     /// Maximum number of configurations: each is compared with each.
     pub const MOST_CONFIGURATIONS: usize = 1000;
 
+    /// The configuration of this name, as its first cell has it.
+    pub fn configuration(&self, name: &str) -> Option<&Configuration> {
+        self.cells.iter().map(|cell| &cell.configuration).find(|configuration| configuration.name == name)
+    }
+
     /// Returns the reason why tables and verdicts would fill memory: they have a place for each task on each
     /// configuration, measured or not.
     pub fn too_large(tasks: usize, configurations: usize) -> Option<String> {

@@ -8,8 +8,9 @@ use crate::view::View;
 /// The section; empty if nothing is known of the compared file systems.
 pub(crate) fn section(view: &View) -> Vec<Block> {
     let mut compared: Vec<(&str, &Facts)> = Vec::new();
-    for cell in &view.run().plan.cells {
-        let name = cell.configuration.filesystem.name.as_str();
+    for configuration in &view.findings().configurations {
+        let Some(configuration) = view.run().plan.configuration(configuration) else { continue };
+        let name = configuration.filesystem.name.as_str();
         let known = view.report.facts.iter().find(|(known, _)| *known == name);
         compared.extend(known.filter(|_| !compared.iter().any(|(known, _)| *known == name)));
     }
@@ -18,8 +19,6 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
     if topics.is_empty() {
         return Vec::new();
     }
-    let order = |name: &str| view.findings().configurations.iter().position(|one| one.split(':').next() == Some(name));
-    compared.sort_by_key(|(name, _)| order(name));
     let row = |topic: &Topic| {
         let says = |facts: &&Facts| facts.get(topic).map_or("-".to_owned(), |fact| fact.says.clone());
         let cells = compared.iter().map(|(_, facts)| says(facts));

@@ -43,7 +43,7 @@ fn parts(subject: &Run) -> Vec<Block> {
     // A table shows no ranking, and only its stability needs resamplings; it shows one metric, usable space beside it, and
     // what its syncs are worth.
     let shown = subject.metric.into_iter().chain(ROOM.map(|(metric, _)| metric));
-    let metrics = shown.chain([&Metric::FLUSHES, &Metric::FUA_WRITES, &Metric::LOST]).collect();
+    let metrics = shown.chain(safety::find::SHOWING).collect();
     let options = options::Options { resamples: 0, metrics: Some(metrics), ..options::Options::default() };
     let found = findings(run, &options);
     let report = Report::of(run, &found);

@@ -33,6 +33,9 @@ impl AfterCut {
     }
 }
 
+/// Figures by which it is seen what syncs are worth.
+pub(crate) const SHOWING: [&Metric; 3] = [&Metric::FLUSHES, &Metric::FUA_WRITES, &Metric::LOST];
+
 /// By configuration.
 pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
     let flushes = |at: usize| {
@@ -44,16 +47,14 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
         };
         synced.filter_map(of_task).reduce(f64::max)
     };
-    let all = 0..figures.configurations.len();
+    let flushes: Vec<Option<f64>> = (0..figures.configurations.len()).map(flushes).collect();
     // Of a real disk it is known by what some file system sends to it.
     let is_volatile = match run.plan.lab.capabilities().exact_clock {
         true => run.plan.cells.iter().any(|cell| cell.disk.model.has_volatile_cache()),
-        false => all.clone().any(|at| flushes(at).is_some_and(|sent| sent > 0.0)),
+        false => flushes.iter().flatten().any(|sent| *sent > 0.0),
     };
-    let one = |at: usize| {
-        let name = &figures.configurations[at];
-        let mut planned = run.plan.cells.iter().map(|cell| &cell.configuration);
-        let configuration = planned.find(|configuration| configuration.name == *name);
+    let one = |(at, name): (usize, &String)| {
+        let configuration = run.plan.configuration(name);
         let (promises, undocumented) = configuration.map_or_else(|| (Promises::least(), None), Configuration::promises);
         let release = run.cells.iter().find(|cell| cell.configuration == *name).map(|cell| &cell.environment.kernel);
         let known = configuration.zip(release).and_then(|(configuration, release)| configuration.synced_lost(release));
@@ -64,8 +65,8 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
             undocumented,
             lost,
             known: known.filter(|_| is_volatile).cloned(),
-            flushes: flushes(at).filter(|_| is_volatile),
+            flushes: flushes[at].filter(|_| is_volatile),
         }
     };
-    all.map(one).collect()
+    figures.configurations.iter().enumerate().map(one).collect()
 }

@@ -114,8 +114,7 @@ fn names(run: &RunRecord) -> BTreeSet<&str> {
 }
 
 fn options(run: &RunRecord, name: &str) -> String {
-    let found = run.plan.cells.iter().map(|cell| &cell.configuration).find(|found| found.name == name);
-    found.map_or(String::new(), |found| {
+    run.plan.configuration(name).map_or(String::new(), |found| {
         format!("mkfs {}, mount {}", list(&found.mkfs_options), list(&found.mount_options))
     })
 }

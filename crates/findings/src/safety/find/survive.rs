@@ -2,13 +2,12 @@
 
 use std::str::FromStr;
 
-use mountmark_model::Metric;
 use mountmark_model::promises::{Level, Levels};
 use mountmark_record::RunRecord;
 
 use crate::figures::find::series::Figures;
 use crate::options::Options;
-use crate::safety::find::{AfterCut, safety};
+use crate::safety::find::{AfterCut, SHOWING, safety};
 
 /// What has to survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +68,9 @@ pub(crate) fn left_out(run: &RunRecord, survive: Survive) -> Vec<(String, Obstac
     let options = Options { resamples: 0, metrics: Some(SHOWING.to_vec()), ..Options::default() };
     let figures = Figures::new(run, &options);
     let of = |(name, safety): (&String, AfterCut)| {
-        let mut planned = run.plan.cells.iter().map(|cell| &cell.configuration);
-        let is_synchronous = planned
-            .find(|configuration| configuration.name == *name)
-            .is_some_and(|configuration| configuration.mount_options.iter().any(|option| option == "sync"));
+        let configuration = run.plan.configuration(name);
+        let is_synchronous =
+            configuration.is_some_and(|found| found.mount_options.iter().any(|option| option == "sync"));
         Some((name.clone(), obstacle(safety, is_synchronous, survive)?))
     };
     figures.configurations.iter().zip(safety(run, &figures)).filter_map(of).collect()
@@ -85,9 +83,6 @@ pub(crate) fn without(mut run: RunRecord, names: &[&str]) -> RunRecord {
     run.cells.retain(|cell| !names.contains(&cell.configuration.as_str()));
     run
 }
-
-/// Figures by which it is seen what syncs are worth.
-const SHOWING: [&Metric; 3] = [&Metric::FLUSHES, &Metric::FUA_WRITES, &Metric::LOST];
 
 fn obstacle(safety: AfterCut, is_synchronous: bool, survive: Survive) -> Option<Obstacle> {
     if safety.loses_synced() {

@@ -31,6 +31,9 @@ fn typed(program: &Path, found: Option<&Path>, here: &Path) -> String {
     mountmark_findings::shell_word(&path.to_string_lossy())
 }
 
+/// Sides for which commands are printed: all with all would be a page.
+const MOST_SIDES: usize = 3;
+
 /// Prints how to look closer at a run that has ended.
 pub fn say_next(run: &RunRecord, store: &Store) {
     let out = out_option(store.path());
@@ -48,7 +51,7 @@ pub fn say_next(run: &RunRecord, store: &Store) {
     }
     if let [first, others @ ..] = &run.plan.sides[..] {
         let name = if name.is_empty() { "latest" } else { run.id.as_str() };
-        for other in others {
+        for other in others.iter().take(MOST_SIDES) {
             say!("mountmark: {other} beside {first}, and what makes the difference:");
             say!("  {program} compare {name}#{first} {name}#{other}{out}");
             if let Some((task, _)) = run.plan.tasks.first().filter(|_| run.plan.vary.is_none()) {

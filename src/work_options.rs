@@ -12,7 +12,7 @@ use mountmark_corpus::bring::{self, Brought};
 use mountmark_lab::OpenLab;
 use mountmark_lab::image::packages::Packages;
 use mountmark_model::{Bytes, Cell, Direction, Own, Root, Scale, Suite, SuiteFigure, TaskRoot};
-use mountmark_plan::{Catalogue, CommandLine, Side, put_command};
+use mountmark_plan::{Catalogue, CommandLine, CrossedFactor, put_command};
 
 use crate::common::{self, WrongUse};
 pub use crash::{Checked, brought_by};
@@ -99,27 +99,24 @@ impl WorkOptions {
         if !self.is_command() {
             self.refuse_without_command()?;
             let suite = self.suite.clone();
-            let sides = match (&self.compare, &suite) {
-                (Some(text), Some(name)) => compare::sides_of_suite(text, &catalogue.suite(name)?)?,
+            let compared = match (&self.compare, &suite) {
+                (Some(text), Some(name)) => Some(compare::sides_of_suite(text, &catalogue.suite(name)?)?),
                 (Some(text), None) => {
                     bail!(WrongUse(format!("--compare {text}: say what to measure: a command, after --, or a --suite")))
                 }
-                (None, _) => Vec::new(),
+                (None, _) => None,
             };
-            return Ok(Work { suite, sides, ..Work::default() });
+            return Ok(Work { suite, compared, ..Work::default() });
         }
         if let Some(suite) = &self.suite {
             bail!(WrongUse(format!("--suite {suite}: there is a command too; keep one of them")));
         }
         let mut command = self.command_line()?;
-        let sides = match &self.compare {
-            Some(text) => compare::sides_of_command(text, &mut command)?,
-            None => Vec::new(),
-        };
+        let compared = self.compare.as_ref().map(|text| compare::sides_of_command(text, &mut command)).transpose()?;
         self.refuse_path_of_here(&command)?;
         let brought = look(&command)?;
-        for side in &sides {
-            look(&compare::with_side(&command, side))?;
+        for level in compared.iter().flat_map(|factor| &factor.levels) {
+            look(&compare::with_level(&command, level))?;
         }
         for (path, size, place) in &brought.large {
             say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(*size));
@@ -130,7 +127,7 @@ impl WorkOptions {
         let saved = self.save.as_deref().map(|path| saved(path, &command)).transpose()?;
         let mut programs = self.programs();
         programs.extend(brought.scripts.into_iter().map(|(_, program)| program));
-        Ok(Work { suite: Some(put_command(catalogue, &command)?), sides, programs, saved })
+        Ok(Work { suite: Some(put_command(catalogue, &command)?), compared, programs, saved })
     }
 
     /// Refuses options that nothing would come of.
@@ -228,7 +225,7 @@ pub struct Work {
     /// The name for `--suite`; `None` if none was given.
     pub suite: Option<String>,
     /// What is measured beside each other, if anything.
-    pub sides: Vec<Side>,
+    pub compared: Option<CrossedFactor>,
     /// Programs that a command and the scripts that it brings start.
     programs: Vec<String>,
     /// Where the command is to be written as a suite, and its text.

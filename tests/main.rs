@@ -20,6 +20,7 @@ mod crash_command;
 mod danger;
 mod drill;
 mod engines;
+mod factors;
 mod failures;
 mod filesystems;
 mod forgeries;

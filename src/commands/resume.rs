@@ -13,7 +13,7 @@ use mountmark_model::{Cell, Environment, Plan, Sitting};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
-use super::run::{LabOptions, Session, ShelfOptions, Stop, check_jobs, jobs, show};
+use super::run::{LabOptions, Session, ShelfOptions, SideLab, Stop, check_jobs, jobs, show};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Finish an interrupted run: run the cells that it lacks
@@ -82,7 +82,11 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     if !options.capabilities().guest {
         wall::make_ready(run, &options, &cache)?;
     }
-    let opened = options.open_with_profiler(&rest.machine)?;
+    let sides = rest.sides.iter().enumerate().map(|(at, label)| {
+        let (kernel, machine) = rest.computer(at);
+        SideLab { label: label.clone(), kernel: kernel.to_owned(), machine: machine.clone() }
+    });
+    let opened = options.open_sides(&rest.machine, &sides.collect::<Vec<_>>())?;
     let shelved = arguments.shelf.over(rest.lab, opened.lab(), opened.profiler().is_some())?;
     let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
     for cell in &rest.cells {
@@ -145,7 +149,10 @@ fn rest(run: &RunRecord) -> Result<Plan> {
 pub(super) fn check_inputs(run: &RunRecord, cells: &[Cell], verdict: &str) -> Result<()> {
     let id = run.id.as_str();
     check_stored(&run.plan).with_context(|| format!("run {id} {verdict}"))?;
-    is_regular(&run.plan.kernel).with_context(|| format!("run {id} {verdict}"))?;
+    let kernels = run.plan.computers.iter().map(|computer| &computer.kernel);
+    for kernel in std::iter::once(&run.plan.kernel).chain(kernels) {
+        is_regular(kernel).with_context(|| format!("run {id} {verdict}"))?;
+    }
     let corpora = mountmark_lab::cache::default_folder().join("corpora");
     let mut checked = BTreeSet::new();
     for medium in cells.iter().filter_map(|cell| cell.second_disk.as_ref()) {

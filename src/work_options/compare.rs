@@ -1,10 +1,10 @@
-//! `--compare`: the sides of a comparison, from what the user wrote.
+//! `--compare`: builds or values as the levels of a factor, from what the user wrote.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use mountmark_model::{Bytes, Own, Suite};
-use mountmark_plan::{CommandLine, Side, SideChange};
+use mountmark_plan::{CommandLine, CrossedFactor, CrossedLevel, SideChange, plain};
 
 use crate::common::WrongUse;
 
@@ -16,7 +16,7 @@ struct Asked<'a> {
 }
 
 /// The sides of a command: of a parameter that it has, or of a program, which it then brings.
-pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<Vec<Side>> {
+pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<CrossedFactor> {
     let asked = Asked::of(text)?;
     if let Some(name) = asked.name.filter(|name| command.parameters.contains_key(*name)) {
         return asked.parameter(name);
@@ -29,14 +29,14 @@ pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<
     };
     let sides = sides(&name, &paths);
     command.with.retain(|with| Own::parse(with).called().is_none_or(|called| *called != *name));
-    if let Some(SideChange::Own(own)) = sides.first().map(|side| &side.change) {
+    if let Some(SideChange::Own(own)) = sides.levels.first().map(|level| &level.change) {
         command.with.push(own.text());
     }
     Ok(sides)
 }
 
 /// The sides of a suite: of a parameter that it has, or of a file that it brings.
-pub(super) fn sides_of_suite(text: &str, suite: &Suite) -> Result<Vec<Side>> {
+pub(super) fn sides_of_suite(text: &str, suite: &Suite) -> Result<CrossedFactor> {
     let asked = Asked::of(text)?;
     if let Some(name) = asked.name.filter(|name| suite.parameters.contains_key(*name)) {
         return asked.parameter(name);
@@ -55,10 +55,10 @@ pub(super) fn sides_of_suite(text: &str, suite: &Suite) -> Result<Vec<Side>> {
     }
 }
 
-/// The command as one side has it.
-pub(super) fn with_side(command: &CommandLine, side: &Side) -> CommandLine {
+/// The command at one level.
+pub(super) fn with_level(command: &CommandLine, level: &CrossedLevel) -> CommandLine {
     let mut command = command.clone();
-    if let SideChange::Own(own) = &side.change {
+    if let SideChange::Own(own) = &level.change {
         for with in &mut command.with {
             if Own::parse(with).called() == own.called() {
                 *with = own.text();
@@ -85,17 +85,14 @@ impl<'a> Asked<'a> {
         WrongUse(format!("--compare {}: {reason}", self.text))
     }
 
-    fn parameter(&self, name: &str) -> Result<Vec<Side>> {
-        let mut sides: Vec<Side> = Vec::new();
-        for text in &self.values {
+    fn parameter(&self, name: &str) -> Result<CrossedFactor> {
+        let level = |text: &&str| {
             let value: Bytes = text.parse().map_err(|error| self.wrong(&format!("{text}: {error}")))?;
             let change = SideChange::Parameter(name.to_owned(), value.0);
-            if sides.iter().any(|side| side.change == change) {
-                bail!(self.wrong(&format!("{name} is {text} twice")));
-            }
-            sides.push(Side { label: format!("{name}-{}", plain(text)), change });
-        }
-        Ok(sides)
+            Ok(CrossedLevel { text: (*text).to_owned(), label: format!("{name}-{}", plain(text)), change })
+        };
+        let levels = self.values.iter().map(level).collect::<Result<_>>()?;
+        Ok(CrossedFactor { option: "compare", name: name.to_owned(), levels })
     }
 
     fn paths(&self) -> Result<Vec<PathBuf>> {
@@ -118,7 +115,7 @@ fn called(paths: &[PathBuf], program: Option<&str>) -> Option<String> {
 }
 
 /// Each build under `name`, labelled with the part of its path that tells it from the others.
-fn sides(name: &str, paths: &[PathBuf]) -> Vec<Side> {
+fn sides(name: &str, paths: &[PathBuf]) -> CrossedFactor {
     let part = |path: &Path, depth: usize| {
         let parts: Vec<_> = path.components().collect();
         let at = parts.len().checked_sub(1 + depth)?;
@@ -133,13 +130,9 @@ fn sides(name: &str, paths: &[PathBuf]) -> Vec<Side> {
     let counted = || (1..=paths.len()).map(|number| number.to_string()).collect();
     let labels = (0..deepest).filter_map(labels_at).find(differ).unwrap_or_else(counted);
     let own = |path: &PathBuf| SideChange::Own(Own { name: Some(name.to_owned()), path: path.clone() });
-    labels.into_iter().zip(paths).map(|(label, path)| Side { label, change: own(path) }).collect()
-}
-
-/// What a label may hold of a text.
-fn plain(text: &str) -> String {
-    let sign = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    text.chars().map(sign).collect::<String>().trim_matches('-').to_owned()
+    let level = |(label, path): (String, &PathBuf)| CrossedLevel { text: label.clone(), label, change: own(path) };
+    let levels = labels.into_iter().zip(paths).map(level).collect();
+    CrossedFactor { option: "compare", name: name.to_owned(), levels }
 }
 
 #[cfg(test)]
@@ -148,15 +141,16 @@ mod tests {
 
     fn labels(paths: &[&str]) -> Vec<String> {
         let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-        sides("tool", &paths).into_iter().map(|side| side.label).collect()
+        sides("tool", &paths).levels.into_iter().map(|level| level.label).collect()
     }
 
     #[test]
     fn sides_are_called_after_what_differs() {
-        assert_eq!(labels(&["/a/old", "/a/new.v2"]), ["old", "new-v2"]);
+        assert_eq!(labels(&["/a/old", "/a/new.v2"]), ["old", "new.v2"]);
         assert_eq!(labels(&["/a/base/release/tool", "/a/head/release/tool"]), ["base", "head"]);
         assert_eq!(labels(&["/a/tool", "/a/tool"]), ["1", "2"]);
-        assert_eq!(labels(&["/a.b/tool", "/a-b/tool"]), ["1", "2"]);
+        assert_eq!(labels(&["/a.b/tool", "/a-b/tool"]), ["a.b", "a-b"]);
+        assert_eq!(labels(&["/a+b/tool", "/a-b/tool"]), ["1", "2"]);
     }
 
     #[test]
@@ -171,7 +165,7 @@ mod tests {
         let text = format!("{0},{0}", here.display());
         let sides = sides_of_command(&text, &mut command).unwrap();
         assert_eq!(command.with, [format!("tool={}", here.canonicalize().unwrap().display())]);
-        assert_eq!(sides.len(), 2);
+        assert_eq!(sides.levels.len(), 2);
     }
 
     #[test]
@@ -183,7 +177,6 @@ mod tests {
             ("./a", "give two or more"),
             ("N=1", "give two or more"),
             ("N=1,", "give two or more"),
-            ("N=1,1", "twice"),
             ("N=1,x", "x"),
             ("/no/such,/nor/this", "/no/such"),
             ("/bin/sh,/bin/cat", "say what the command calls it"),
@@ -192,6 +185,7 @@ mod tests {
             assert!(error.contains(says), "{text}: {error}");
         }
         let sides = sides_of_command("N=1,2KiB", &mut command).unwrap();
-        assert_eq!(sides[1], Side { label: "N-2KiB".into(), change: SideChange::Parameter("N".into(), 2048) });
+        let change = SideChange::Parameter("N".into(), 2048);
+        assert_eq!(sides.levels[1], CrossedLevel { text: "2KiB".into(), label: "N-2KiB".into(), change });
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::curves::find::Curves;
 use crate::dependence::find::Dependence;
 use crate::doubts::find::Doubt;
+use crate::effects::find::Effects;
 use crate::figures::find::{TaskFindings, Total, best_as_printed, metric_id, sums};
 use crate::missing::find::Missing;
 use crate::overview::find::Conclusion;
@@ -49,6 +50,9 @@ pub struct Findings {
     /// The curves over the parameter that the plan varies; `None` if it varies none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<Curves>,
+    /// What each factor changes; `None` if none were crossed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
     /// Samples that a robust test finds to be outliers.
     pub doubts: Vec<Doubt>,
     /// Cells and tasks without a figure, and the reasons.

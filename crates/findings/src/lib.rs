@@ -20,6 +20,7 @@ mod curves;
 mod dependence;
 mod device;
 mod doubts;
+mod effects;
 mod facts;
 mod figures;
 mod found;

@@ -4,7 +4,8 @@ use mountmark_document::forms::Block;
 
 use crate::view::View;
 use crate::{
-    claims, curves, device, facts, latency, matrix, method, missing, overview, rankings, studies, tails, verdicts,
+    claims, curves, device, effects, facts, latency, matrix, method, missing, overview, rankings, studies, tails,
+    verdicts,
 };
 
 /// A section of a report.
@@ -40,6 +41,7 @@ pub(crate) const ALL: &[Section] = &[
     section("conclusions", "Conclusions", "Conclusions", overview::show::conclusions).of_verdicts(),
     section("compared", "What was compared", "What was compared", overview::show::compared).of_verdicts(),
     section("varied", "Curves", "Curves", curves::page::section).of_verdicts(),
+    section("effects", "What each factor changes", "What each factor changes", effects::show::section).of_verdicts(),
     section("matrix", "Tests and file systems", "Tests and file systems", matrix::page::section),
     section("all", "All tests together", "All tests together", rankings::page::composite::section),
     section("rankings", "Rankings", "Rankings by kind of work", rankings::page::section).of_verdicts(),

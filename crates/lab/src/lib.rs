@@ -16,6 +16,7 @@ pub mod options;
 #[doc(hidden)]
 pub mod parsers;
 pub mod profile;
+mod several;
 mod sitting;
 mod this;
 
@@ -23,6 +24,7 @@ use mountmark_model::Lab;
 
 pub use cell_key::CellKey;
 pub use lab::{Ended, LabKind, OpenLab, Options, Place, SILENCE_LIMIT};
+pub use several::Several;
 pub use sitting::sitting;
 
 /// How a lab is opened.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
 use crate::{
-    Bytes, Conditions, Configuration, Disk, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale, Source,
-    Target, Task, TaskRoot, Vary,
+    Bytes, Conditions, Configuration, Disk, Factor, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale,
+    SideComputer, Source, Target, Task, TaskRoot, Vary,
 };
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
@@ -56,10 +56,17 @@ pub struct Plan {
     /// The parameter that differs between cells, with [`Cell::point`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<Vary>,
-    /// Labels behind the `#` of configurations that are measured beside each other (`run --compare`), the first as the one
-    /// before.
+    /// Labels behind the `#` of configurations that are measured beside each other (`run --compare`, `--kernel 6.1,6.12`), the
+    /// first as the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<String>,
+    /// What differs between sides: their combinations of levels, the last factor's changing first. Empty if an older version
+    /// made the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<Factor>,
+    /// The computer of each of [`Plan::sides`]; empty if all have the plan's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computers: Vec<SideComputer>,
     /// What cells of the host lab work on, with [`Cell::target`]; empty in guests, and if an older version measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,

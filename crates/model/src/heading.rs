@@ -44,7 +44,7 @@ pub fn without_label<'a>(name: &'a str, label: &str) -> Option<&'a str> {
 fn labelled(name: &str) -> Option<(&str, &str)> {
     let (body, label) = name.rsplit_once('#')?;
     let is_escaped = body.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1;
-    let is_word = !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let is_word = !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     (!is_escaped && is_word).then_some((body, label))
 }
 
@@ -62,6 +62,7 @@ mod tests {
             (r"ext4:mkfs=-L a\#b", r"ext4:mkfs=-L a\#b"),
             (r"ext4:mkfs=-L a\#b#c", "ext4#c"),
             (r"ext4:mkfs=-L a\\#c", "ext4#c"),
+            ("ext4:noatime#6.12", "ext4#6.12"),
         ] {
             assert_eq!(heading(name), wanted);
         }

@@ -11,6 +11,7 @@ mod corpus;
 pub mod device;
 mod environment;
 mod event;
+mod factor;
 pub mod facts;
 mod file_outcome;
 mod heading;
@@ -50,6 +51,7 @@ pub use corpus::{
 pub use device::DeviceRecord;
 pub use environment::{Environment, Sitting, Taken};
 pub use event::{Event, Stage, Subject};
+pub use factor::{Factor, Level, SideComputer, side_of};
 pub use file_outcome::{Case, CaseClaim, FileOutcome, When};
 pub use heading::{heading, labelled_as, legend, without_label};
 pub use health::{DriveHealth, Health};

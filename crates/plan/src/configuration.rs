@@ -169,7 +169,7 @@ pub fn control(configurations: &[Configuration]) -> Option<String> {
 }
 
 /// The parts of `text` separated by `at`, unless escaped; backslashes are kept.
-fn split(text: &str, at: char) -> Vec<&str> {
+pub(crate) fn split(text: &str, at: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
     let mut escaped = false;

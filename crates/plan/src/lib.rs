@@ -11,10 +11,10 @@ mod brought;
 mod catalogue;
 mod check;
 mod command;
-mod compared;
 mod computer;
 mod conditions;
 mod configuration;
+mod crossed;
 mod error;
 mod figures;
 mod fio;
@@ -41,8 +41,10 @@ mod written;
 pub use brought::of as brought;
 pub use catalogue::{Catalogue, Entry, Origin};
 pub use command::{CommandLine, put_command, written_suite};
-pub use compared::{Side, SideChange, plan_with};
 pub use configuration::{configurations, configurations_for, control};
+pub use crossed::{
+    CrossedFactor, CrossedLevel, SideChange, check_factors, plain, plan_with, side_computers, with_options,
+};
 pub use error::PlanError;
 pub use kind::Kind;
 pub use more::{next_block, with_sampling};

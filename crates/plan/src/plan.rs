@@ -147,6 +147,8 @@ pub(crate) fn planned(
         skipped,
         vary: None,
         sides: Vec::new(),
+        factors: Vec::new(),
+        computers: Vec::new(),
         targets: Vec::new(),
         sampling: None,
         memory_limit: None,

@@ -17,9 +17,15 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
         let faults = faults.into_iter().map(|fault| format!("the stored plan, {what}: {fault}")).collect();
         Err(PlanError::File { faults })
     };
-    let faults = if plan.lab.capabilities().guest { check::machine(&plan.machine) } else { Vec::new() };
-    if !faults.is_empty() {
-        return refused(format!("machine {}", plan.machine.name), faults);
+    let others = plan.computers.iter().map(|computer| &computer.machine);
+    for machine in std::iter::once(&plan.machine).chain(others).filter(|_| plan.lab.capabilities().guest) {
+        let faults = check::machine(machine);
+        if !faults.is_empty() {
+            return refused(format!("machine {}", machine.name), faults);
+        }
+    }
+    if plan.sides.len() > Plan::MOST_CONFIGURATIONS || ![0, plan.sides.len()].contains(&plan.computers.len()) {
+        return refused("its sides".into(), vec!["they are too many, or their computers are others".into()]);
     }
     let faults = plan.sampling.iter().flat_map(sampling_faults).collect::<Vec<_>>();
     if !faults.is_empty() {

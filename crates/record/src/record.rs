@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use mountmark_model::{
-    Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary, without_label,
-};
+use mountmark_model::{Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary};
 use serde::Serialize;
 
 use crate::Timestamp;
@@ -127,19 +125,28 @@ pub struct RunRecord {
 impl RunRecord {
     /// One side of a run that compares: its configurations have their names without the label. `None`: it has no such side.
     pub fn of_side(mut self, side: &str) -> Option<RunRecord> {
-        let plan = &mut self.plan;
-        plan.sides.iter().find(|known| *known == side)?;
-        let renamed = |name: &mut String| match without_label(name, side) {
-            Some(bare) => {
+        let at = self.plan.sides.iter().position(|known| known == side)?;
+        let whole = self.plan.clone();
+        let renamed = |name: &mut String| match whole.side(name) {
+            Some((found, bare)) if found == at => {
                 *name = bare.to_owned();
                 true
             }
-            None => false,
+            _ => false,
         };
+        let plan = &mut self.plan;
+        let (kernel, machine) = whole.computer(at);
+        (plan.kernel, plan.machine) = (kernel.to_owned(), machine.clone());
         plan.configurations.retain_mut(renamed);
         plan.cells.retain_mut(|cell| renamed(&mut cell.configuration.name));
         plan.sides.clear();
+        plan.factors.clear();
+        plan.computers.clear();
         self.cells.retain_mut(|cell| renamed(&mut cell.configuration));
+        // The run's own is that of its first cell, which may be on another side.
+        if let Some(cell) = self.cells.first() {
+            self.environment = cell.environment.clone();
+        }
         Some(RunRecord { side: Some(side.to_owned()), ..self })
     }
 

@@ -133,7 +133,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let mut catalogue = catalogue::load()?;
     let work = arguments.work.fit(&mut catalogue)?;
     work.save()?;
-    if !work.sides.is_empty() {
+    if work.compared.is_some() {
         bail!(WrongUse("--compare: bisect looks for the kernel at which one thing changed; leave it away".into()));
     }
     let suite = work.suite.as_deref().unwrap_or(DEFAULT_SUITE);

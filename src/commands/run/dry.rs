@@ -14,7 +14,8 @@ use crate::common;
 const AS_ROOT: &str = "the suite's commands below run as root on this machine; nothing keeps them from its files";
 
 /// Performs the checks of a run that change nothing, and prints what it would do.
-pub fn run(arguments: &Arguments, Checked { options, machine, catalogue, wanted, vary, work }: Checked) -> Result<u8> {
+pub fn run(arguments: &Arguments, checked: Checked) -> Result<u8> {
+    let Checked { options, machine, catalogue, wanted, vary, factors, lab: one, .. } = checked;
     let lab = arguments.lab.kind();
     let asked = Asked {
         // Missing parts of a guest's kernel and packages are known only after fetching them.
@@ -23,12 +24,12 @@ pub fn run(arguments: &Arguments, Checked { options, machine, catalogue, wanted,
         make: mountmark_corpus::foresee,
         is_stopped: &|| false,
     };
-    let wanted = Wanted { configurations: &wanted, vary: vary.as_ref(), sides: &work.sides };
+    let wanted = Wanted { configurations: &wanted, vary: vary.as_ref(), factors: &factors };
     let Some(plan) = planned(arguments, options, &catalogue, wanted, &asked)? else {
         bail!("nobody asked for an end");
     };
     let disk = match plan.cells.first() {
-        Some(cell) => lab.foresee(&arguments.lab.options(&machine), cell)?,
+        Some(cell) => lab.foresee(&one.options(&machine), cell)?,
         None => None,
     };
     let mut text = String::new();

@@ -3,15 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use mountmark_lab::emulator::{Profiler, options as guest};
 use mountmark_lab::host::options as host;
+use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::options::{self, Given, LabOption, Takes};
-use mountmark_lab::{LabKind, OpenLab, Options, Place};
+use mountmark_lab::{LabKind, OpenLab, Options, Place, Several};
 use mountmark_model::{Bytes, Capabilities, Lab, Machine, Plan, Target};
+use mountmark_plan::{CrossedFactor, CrossedLevel, SideChange, plain};
 
 use crate::common::WrongUse;
 
@@ -38,6 +40,14 @@ impl Opened {
             Opened::Profiled(profiler) => Some(profiler),
         }
     }
+}
+
+/// A side of a plan and its guests' computer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SideLab {
+    pub label: String,
+    pub kernel: String,
+    pub machine: Machine,
 }
 
 /// Where cells run, and the options of labs, each declared by its lab.
@@ -172,7 +182,11 @@ impl LabOptions {
 
     /// The disk under test, if it is not the machine's, with its changes: `ssd:flush=0`, or `:flush=0` of the machine's.
     pub fn disk(&self) -> Option<String> {
-        let (disk, changes) = (self.given.text(&guest::DISK), self.given.texts(&guest::IF).collect::<Vec<_>>());
+        self.changed(self.given.text(&guest::DISK))
+    }
+
+    fn changed(&self, disk: Option<String>) -> Option<String> {
+        let changes: Vec<String> = self.given.texts(&guest::IF).collect();
         match changes.is_empty() {
             true => disk,
             false => Some(format!("{}:{}", disk.unwrap_or_default(), changes.join("+"))),
@@ -199,6 +213,63 @@ impl LabOptions {
             true => Ok(Opened::Profiled(Box::new(Profiler::open(self.options(machine), true)?))),
             false => Ok(Opened::Plain(self.open(machine)?)),
         }
+    }
+
+    /// The same over all sides of a plan, each on a computer of its own. Without sides it is the one lab.
+    ///
+    /// # Errors
+    /// Also the profiler, which looks into one lab.
+    pub fn open_sides(&self, machine: &Machine, sides: &[SideLab]) -> Result<Opened> {
+        let mut computers: Vec<(&str, &Machine)> = Vec::new();
+        let mut of_sides = Vec::new();
+        for side in sides {
+            let computer = (side.kernel.as_str(), &side.machine);
+            let at = computers.iter().position(|known| *known == computer).unwrap_or_else(|| {
+                computers.push(computer);
+                computers.len() - 1
+            });
+            of_sides.push((side.label.clone(), at));
+        }
+        if computers.len() < 2 {
+            return self.open_with_profiler(machine);
+        }
+        if self.given.has(&guest::PROFILE) {
+            bail!(WrongUse(
+                "--profile looks into guests of one kernel and machine: leave it away, and `mountmark why RUN#SIDE RUN#SIDE` \
+                 runs the cells of two sides again with it"
+                    .into()
+            ));
+        }
+        let open = |(kernel, machine): (&str, &Machine)| self.clone().with(&guest::KERNEL, kernel).open(machine);
+        let labs = computers.into_iter().map(open).collect::<Result<_>>()?;
+        Ok(Opened::Plain(Box::new(Several::new(labs, of_sides))))
+    }
+
+    /// What several values of --kernel, --machine and --disk cross, and the options with the first of each.
+    pub fn crossed(&self) -> (LabOptions, Vec<CrossedFactor>) {
+        let (mut one, mut factors) = (self.clone(), Vec::new());
+        let mut cross = |option: &'static LabOption, names: Vec<String>, change: &dyn Fn(&str) -> SideChange| {
+            if let [first, _, ..] = &names[..] {
+                one = one.clone().with(option, first);
+                let level =
+                    |name: &String| CrossedLevel { text: name.clone(), label: plain(name), change: change(name) };
+                factors.push(CrossedFactor {
+                    option: option.name,
+                    name: option.name.to_owned(),
+                    levels: names.iter().map(level).collect(),
+                });
+            }
+        };
+        let listed = |text: Option<String>| -> Vec<String> {
+            text.iter().flat_map(|text| text.split(',')).map(|part| part.trim().to_owned()).collect()
+        };
+        let kernel = self.given.text(&guest::KERNEL).unwrap_or_default();
+        let kernels = Kernel::several(&kernel).into_iter().map(str::to_owned).collect();
+        cross(&guest::KERNEL, kernels, &|name| SideChange::Kernel(name.to_owned()));
+        cross(&guest::MACHINE, listed(self.given.text(&guest::MACHINE)), &|name| SideChange::Machine(name.to_owned()));
+        let disks = listed(self.given.text(&guest::DISK));
+        cross(&guest::DISK, disks, &|name| SideChange::Disk(self.changed(Some(name.to_owned())).unwrap_or_default()));
+        (one, factors)
     }
 
     /// What the lab is told, with `machine` for guests.

@@ -6,13 +6,14 @@ use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
 use mountmark_model::{Configuration, Machine, Plan, Program, Vary, heading};
-use mountmark_plan::{Catalogue, Options, Side, control};
+use mountmark_plan::{Catalogue, CrossedFactor, Options, check_factors, control, side_computers, with_options};
 use mountmark_shelf::Shelved;
 
 use super::corpus::{Make, corpora};
 use super::works::{self, leave_out_programs};
 use super::{
-    Arguments, DEFAULT_FILESYSTEMS, DEFAULT_SUITE, Ended, STUDY, Stop, check_jobs, elsewhere, scripts, targets, vary,
+    Arguments, DEFAULT_FILESYSTEMS, DEFAULT_SUITE, Ended, LabOptions, STUDY, SideLab, Stop, check_jobs, elsewhere,
+    scripts, targets, vary,
 };
 use crate::catalogue;
 use crate::common::WrongUse;
@@ -25,6 +26,10 @@ pub(super) struct Checked {
     pub catalogue: Catalogue,
     pub wanted: Vec<Configuration>,
     pub vary: Option<Vary>,
+    /// What is crossed, with `--compare`.
+    pub factors: Vec<CrossedFactor>,
+    /// With the first of what is crossed.
+    pub lab: LabOptions,
     pub work: Work,
 }
 
@@ -39,16 +44,22 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     // Before all else: a device that must not be touched is refused, whatever else is wrong.
     let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
     let mut catalogue = catalogue::load()?;
-    let machine = catalogue.get::<Machine>(&arguments.lab.machine())?.clone();
-    let told = arguments.lab.options(&machine);
+    let (lab, mut factors) = arguments.lab.crossed();
+    let machine = catalogue.get::<Machine>(&lab.machine())?.clone();
+    let told = lab.options(&machine);
     let work = arguments.work.fit(&mut catalogue)?;
+    factors.extend(work.compared.clone());
+    let fs = if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() };
     let mut options = Options {
-        fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },
+        fs: match &arguments.options {
+            Some(levels) => with_options(&fs, levels)?,
+            None => fs,
+        },
         suite: work.suite.clone().unwrap_or_else(|| DEFAULT_SUITE.into()),
         lab: arguments.lab.lab,
         own,
-        machine: arguments.lab.machine(),
-        disk: arguments.lab.disk(),
+        machine: lab.machine(),
+        disk: lab.disk(),
         disk_size: arguments.disk_size,
         kernel: told.kernel,
         scale,
@@ -65,13 +76,15 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     if options.repeats == 0 {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
-    let vary = vary::asked(arguments, &catalogue, &options, wanted.len() * work.sides.len().max(1))?;
+    check_factors(&catalogue, &options, None, &factors)?;
+    let sides = factors.iter().map(|factor| factor.levels.len()).product::<usize>();
+    let vary = vary::asked(arguments, &catalogue, &options, [wanted.len(), sides])?;
     // Last, as they write.
     if !arguments.dry_run {
         work.save()?;
     }
     arguments.shelf.check(arguments.lab.lab, arguments.dry_run)?;
-    Ok(Checked { options, machine, catalogue, wanted, vary, work })
+    Ok(Checked { options, machine, catalogue, wanted, vary, factors, lab, work })
 }
 
 /// An open lab with a plan.
@@ -85,14 +98,21 @@ pub(super) struct Prepared<'a> {
 /// Opens the lab, makes the plan, and prepares its cells for `ending`.
 pub(super) fn with_plan<T>(
     arguments: &Arguments,
-    Checked { options, machine, catalogue, wanted, vary, work }: Checked,
+    Checked { options, machine, catalogue, wanted, vary, factors, lab: one, work }: Checked,
     stop: &Stop,
     ending: &dyn Fn(&Prepared, &Plan) -> Ended<T>,
 ) -> Ended<T> {
     let is_guest = arguments.lab.capabilities().guest;
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
-    let kernel = if is_guest { &*options.kernel } else { "this machine's" };
+    let sides = side_labs(&catalogue, &options, &factors)?;
+    let mut kernels: Vec<&str> = sides.iter().map(|side| side.kernel.as_str()).collect();
+    kernels.dedup();
+    let kernel = match &kernels[..] {
+        _ if !is_guest => "this machine's".to_owned(),
+        [] => options.kernel.clone(),
+        several => several.join(", "),
+    };
     if !is_guest {
         say!("mountmark: the suite's commands run as root on this machine; --dry-run shows them");
         for line in arguments.lab.kind().about(&arguments.lab.place()) {
@@ -100,7 +120,7 @@ pub(super) fn with_plan<T>(
         }
     }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
-    let opened = arguments.lab.open_with_profiler(&machine)?;
+    let opened = one.open_sides(&machine, &sides)?;
     let profiler = opened.profiler();
     let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), profiler.is_some())?;
     let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
@@ -110,7 +130,7 @@ pub(super) fn with_plan<T>(
         make: mountmark_corpus::realise,
         is_stopped: &|| stop.load(Ordering::SeqCst),
     };
-    let wanted = Wanted { configurations: &wanted, vary: vary.as_ref(), sides: &work.sides };
+    let wanted = Wanted { configurations: &wanted, vary: vary.as_ref(), factors: &factors };
     let Some(plan) = planned(arguments, options, &catalogue, wanted, &asked)? else { return Ok(Err(stop.code())) };
     for cell in &plan.cells {
         if stop.load(Ordering::SeqCst) {
@@ -125,13 +145,21 @@ pub(super) fn with_plan<T>(
     ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)
 }
 
+/// The computers of all sides.
+fn side_labs(catalogue: &Catalogue, options: &Options, factors: &[CrossedFactor]) -> Result<Vec<SideLab>> {
+    let lab = |(label, kernel, machine): (String, String, String)| {
+        Ok(SideLab { label, kernel, machine: catalogue.get::<Machine>(&machine)?.clone() })
+    };
+    side_computers(factors, options).into_iter().map(lab).collect()
+}
+
 /// What is measured beside each other.
 pub(super) struct Wanted<'a> {
     pub configurations: &'a [Configuration],
     /// The parameter that is varied.
     pub vary: Option<&'a Vary>,
-    /// Of `--compare`.
-    pub sides: &'a [Side],
+    /// What is crossed.
+    pub factors: &'a [CrossedFactor],
 }
 
 /// Callbacks of planning.
@@ -151,7 +179,7 @@ pub(super) fn planned(
     arguments: &Arguments,
     mut options: Options,
     catalogue: &Catalogue,
-    Wanted { configurations, vary, sides }: Wanted,
+    Wanted { configurations, vary, factors }: Wanted,
     asked: &Asked,
 ) -> Result<Option<Plan>> {
     let mut skipped = Vec::new();
@@ -179,7 +207,7 @@ pub(super) fn planned(
         bail!("none of the file systems can run here");
     }
     let mut realise = corpora(asked.make);
-    let plan = mountmark_plan::plan_with(catalogue, &options, vary, sides, &mut realise)?;
+    let plan = mountmark_plan::plan_with(catalogue, &options, vary, factors, &mut realise)?;
     let mut plan = arguments.sampling.of(catalogue, &options, plan)?;
     let keeps = arguments.pauses.as_ref().map_or(plan.lab.capabilities().exact_clock, |pauses| pauses == STUDY);
     if !keeps {

@@ -14,33 +14,40 @@ const MANY: usize = 1000;
 /// Wall seconds of a cell where no run says how long one takes.
 const A_CELL: f64 = 10.0;
 
-/// The parameter to vary on so many configurations; `None` if none was asked for.
+/// The parameter to vary, on so many configurations and sides; `None` if none was asked for. Refuses many cells of what is
+/// varied or crossed.
 pub fn asked(
     arguments: &Arguments,
     catalogue: &Catalogue,
     options: &Options,
-    configurations: usize,
+    [configurations, sides]: [usize; 2],
 ) -> Result<Option<Vary>> {
+    let is_crossed = sides > 1 || arguments.options.is_some();
     let text = match &arguments.vary[..] {
-        [] if arguments.yes => bail!(WrongUse("--yes confirms a long --vary; leave it away without one".into())),
-        [] => return Ok(None),
-        [one] => one,
+        [] if arguments.yes && !is_crossed => {
+            bail!(WrongUse("--yes confirms many cells of what is varied or crossed; leave it away without".into()))
+        }
+        [] => None,
+        [one] => Some(one),
         [one, other, ..] => bail!(WrongUse(twice(one, other))),
     };
-    let vary = mountmark_plan::vary(catalogue, options, text)?;
-    let cells = vary.points.len() * configurations * options.repeats as usize;
-    if cells > MANY && !arguments.yes {
+    let vary = text.map(|text| mountmark_plan::vary(catalogue, options, text)).transpose()?;
+    let points = vary.as_ref().map_or(1, |vary| vary.points.len());
+    let cells = points.saturating_mul(configurations).saturating_mul(sides).saturating_mul(options.repeats as usize);
+    if cells > MANY && !arguments.yes && (vary.is_some() || is_crossed) {
         let (time, basis) = time(arguments, options, cells);
+        let of_points = text.map_or(String::new(), |text| format!("--vary {text}: {}, ", counted(points, "point")));
+        let of_sides =
+            if sides > 1 { format!("{} of what is crossed, ", counted(sides, "combination")) } else { String::new() };
         bail!(WrongUse(format!(
-            "--vary {text}: {} on {} with {} are {} cells, which take about {time} ({basis}); give fewer points, or \
-             --yes to run them all",
-            counted(vary.points.len(), "point"),
+            "{of_points}{of_sides}{} and {} are {} cells, which take about {time} ({basis}); give fewer, or --yes to run \
+             them all",
             counted(configurations, "configuration"),
             counted(options.repeats as usize, "repeat"),
             format_count(cells as f64)
         )));
     }
-    Ok(Some(vary))
+    Ok(vary)
 }
 
 fn twice(one: &str, other: &str) -> String {

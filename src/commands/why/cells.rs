@@ -19,6 +19,7 @@ use mountmark_run::pool::{self, Queue};
 use super::choose::Chosen;
 use crate::commands::resume::{check_inputs, difference};
 use crate::commands::run::LabOptions;
+use crate::common::WrongUse;
 
 /// A cell whose tasks are to be explained.
 pub(in crate::commands) struct Wanted<'a> {
@@ -69,17 +70,23 @@ pub(in crate::commands) struct ProfileOptions<'a> {
 impl ProfileOptions<'_> {
     /// The lab of a run, with the profiler.
     pub fn profiler(&self, run: &RunRecord) -> Result<Profiler> {
+        if let ([_, _, ..], [one, other, ..]) = (&run.plan.computers[..], &run.plan.sides[..]) {
+            let id = run.id.as_str();
+            bail!(WrongUse(format!(
+                "run {id} has guests of several kernels or machines: name two of its sides, as in why {id}#{one} {id}#{other}"
+            )));
+        }
         Profiler::open(LabOptions::of(&run.plan, self.silence_limit).options(&run.plan.machine), self.callers)
     }
 }
 
 /// Runs the cells again whose profiles are not kept; `None` if the user stopped it.
 pub(in crate::commands) fn measure(wanted: &[Wanted], guests: ProfileOptions) -> Result<Option<Vec<Measured>>> {
-    let mut labs: BTreeMap<&str, Profiler> = BTreeMap::new();
+    let mut labs: BTreeMap<String, Profiler> = BTreeMap::new();
     for Wanted { chosen, .. } in wanted.iter().filter(|wanted| !wanted.is_kept()) {
         let run = chosen.run;
         check_inputs(run, std::slice::from_ref(chosen.cell), "cannot be explained")?;
-        let lab = match labs.entry(run.id.as_str()) {
+        let lab = match labs.entry(run.name()) {
             Entry::Occupied(lab) => lab.into_mut(),
             Entry::Vacant(place) => place.insert(guests.profiler(run)?),
         };
@@ -88,7 +95,7 @@ pub(in crate::commands) fn measure(wanted: &[Wanted], guests: ProfileOptions) ->
     let hand = |queue: &Queue, say: &mpsc::Sender<(usize, Option<Measured>)>| {
         while let Some(at) = queue.take() {
             let wanted = &wanted[at];
-            let measured = match labs.get(wanted.chosen.run.id.as_str()).filter(|_| !wanted.is_kept()) {
+            let measured = match labs.get(&wanted.chosen.run.name()).filter(|_| !wanted.is_kept()) {
                 Some(lab) => again(lab, wanted, guests.stop)?,
                 None => Some(kept(wanted)?),
             };

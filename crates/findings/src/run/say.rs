@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use mountmark_document::number::{and, counted};
 use mountmark_document::text::clean;
-use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, Vary, legend};
+use mountmark_model::{Bytes, Environment, Factor, Plan, RealisedCorpus, Scale, Vary, legend};
 use mountmark_record::RunRecord;
 
 use crate::figures::find::cut::{Cut, cuts};
@@ -21,6 +21,7 @@ pub(crate) enum Fact {
     Scale,
     Lab,
     Varied,
+    Crossed,
     Clock,
     Kernel,
     Seed,
@@ -43,6 +44,7 @@ impl Fact {
             Fact::Scale => "scale",
             Fact::Lab => "lab",
             Fact::Varied => "varied",
+            Fact::Crossed => "crossed",
             Fact::Clock => "clock",
             Fact::Kernel => "kernel",
             Fact::Seed => "seed",
@@ -63,10 +65,11 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
         (Fact::Name, format!("{} ({}), started {}", run.name(), run.status, run.started)),
         (Fact::Suite, format!("{}: {}", plan.suite, plan.suite_about)),
         (Fact::Scale, scale(run)),
-        (Fact::Lab, format!("{}, machine {}, disk {}{}", plan.lab.name(), plan.machine.name, disks(run), limit(run))),
+        (Fact::Lab, format!("{}, machine {}, disk {}{}", plan.lab.name(), machines(plan), disks(run), limit(run))),
     ];
     let varied = plan.vary.as_ref().map(|vary| curves::say::varied(&vary.parameter, &vary.points));
     out.extend(varied.map(|text| (Fact::Varied, text)));
+    out.extend(crossed(plan).map(|text| (Fact::Crossed, text)));
     out.extend([
         (Fact::Clock, clock(run)),
         (Fact::Kernel, kernels(run)),
@@ -138,6 +141,21 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
         .map(Environment::kernel_text)
         .collect();
     if kernels.is_empty() { run.plan.kernel.clone() } else { kernels.into_iter().collect::<Vec<_>>().join("; ") }
+}
+
+/// The machine, or those of all sides.
+fn machines(plan: &Plan) -> String {
+    let mut names: Vec<&str> = plan.computers.iter().map(|computer| computer.machine.name.as_str()).collect();
+    names.dedup();
+    if names.is_empty() { plan.machine.name.clone() } else { names.join(", ") }
+}
+
+/// `kernel: 6.1, 6.12; disk: ssd, hdd`, if a plan has factors.
+fn crossed(plan: &Plan) -> Option<String> {
+    let texts = |factor: &Factor| factor.levels.iter().map(|level| level.text.as_str()).collect::<Vec<_>>().join(", ");
+    let factors: Vec<String> =
+        plan.factors.iter().map(|factor| format!("{}: {}", factor.name, texts(factor))).collect();
+    (!factors.is_empty()).then(|| factors.join("; "))
 }
 
 /// Descriptions state a suite's own sizes, whatever the scale. So do titles, unless they were made for the scale.

@@ -56,6 +56,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
         })
         .collect();
     Findings {
+        effects: None,
         run: run.id.as_str().into(),
         configurations: names.clone(),
         headings: names.clone(),

@@ -1,6 +1,7 @@
 //! The command that repeats a run, safe to type in any folder.
 
 use mountmark_document::text;
+use mountmark_model::Plan;
 use mountmark_record::RunRecord;
 
 /// The command as typed, with defaults made explicit, since they may change. The result is a single command of this
@@ -18,7 +19,7 @@ pub fn again(run: &RunRecord) -> String {
     };
     // What somebody has mounted needs no name, and has none for `--fs`.
     if !plan.targets.iter().any(mountmark_model::Target::is_mounted) {
-        add("--fs", plan.configurations.join(","));
+        add("--fs", on_no_side(plan).join(","));
     }
     add("--suite", plan.suite.clone());
     add("--scale", plan.scale.to_string());
@@ -43,16 +44,29 @@ pub fn again(run: &RunRecord) -> String {
         add("--memory", format!("{}B", limit.0));
     }
     if plan.lab.capabilities().guest {
-        add("--machine", plan.machine.name.clone());
-        add("--kernel", plan.kernel.clone());
-        if let Some(cell) = plan.cells.first() {
-            add("--disk", cell.disk.name.clone());
-        }
+        let crossed = |name: &str| plan.factors.iter().find(|factor| factor.name == name);
+        let mut of_factor = |name: &str, one: Option<&String>| {
+            let levels = crossed(name).map(|factor| factor.levels.iter().map(|level| &*level.text).collect::<Vec<_>>());
+            if let Some(value) = levels.map(|levels| levels.join(",")).or_else(|| one.cloned()) {
+                add(&format!("--{name}"), value);
+            }
+        };
+        of_factor("machine", Some(&plan.machine.name));
+        of_factor("kernel", Some(&plan.kernel));
+        of_factor("disk", plan.cells.first().map(|cell| &cell.disk.name));
     }
     if let Some(precondition) = plan.precondition.filter(|_| !has("--precondition")) {
         words.push(format!("--precondition={}", precondition.round_seconds));
     }
     text::clean(&words.join(" "))
+}
+
+/// The configurations of a plan as `--fs` takes them: without the labels of its sides.
+fn on_no_side(plan: &Plan) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        plan.configurations.iter().map(|name| plan.side(name).map_or(&**name, |(_, bare)| bare)).collect();
+    names.dedup();
+    names
 }
 
 /// The command as typed, without the program's folder and the store's.

@@ -71,6 +71,12 @@ impl Kernel {
         Kernel::from_package(wanted, packages, cache)
     }
 
+    /// The kernels of a list with commas; one that is given by path stands alone, as its path may have commas.
+    pub fn several(wanted: &str) -> Vec<&str> {
+        let all: Vec<&str> = wanted.split(',').map(str::trim).collect();
+        if all.iter().any(|one| layout::is_path(one)) { vec![wanted] } else { all }
+    }
+
     /// Whether [`Kernel::find`] would fetch nothing.
     pub fn is_here(wanted: &str, packages: &Packages, cache: &Path) -> bool {
         Kernel::is_own(wanted) || debian::kept(wanted, packages, cache).is_some()

@@ -1,0 +1,91 @@
+//! Sentences about what factors change.
+
+use mountmark_document::number::{and, capital};
+
+use crate::effects::find::{Effect, EffectAt, Effects, FILE_SYSTEM, Gain, OPTIONS};
+
+/// Sentences about single tasks; tables have all.
+const MOST: usize = 6;
+
+/// What stands above the tables.
+pub(crate) const OVER: &str = "How much faster a level is than the factor's first, as speed: the mean over \
+     all pairs of configurations that differ in the factor alone. Brackets: no difference is shown. ≠: shown to be another than \
+     in the first of these columns for its factor.";
+
+/// `+8.1 %`, in brackets if it is not shown.
+pub(crate) fn gain(gain: &Gain) -> String {
+    let text = signed(gain.ratio);
+    if gain.shown { text } else { format!("({text})") }
+}
+
+/// `+8.1 %` of a ratio of speeds.
+pub(crate) fn signed(ratio: f64) -> String {
+    match ratio {
+        many if many >= 2.0 => format!("{many:.1}x"),
+        few => format!("{:+.1} %", 100.0 * (few - 1.0)),
+    }
+}
+
+/// Of a level by itself: `kernel 6.12`, `mount=noatime`.
+pub(crate) fn level(effects: &Effects, factor: usize, level: usize) -> String {
+    let found = &effects.factors[factor];
+    let text = &found.levels[level];
+    match found.name.as_str() {
+        FILE_SYSTEM | OPTIONS => text.clone(),
+        // The level of a parameter says its name.
+        name if text.starts_with(name) => text.clone(),
+        name => format!("{name} {text}"),
+    }
+}
+
+/// Where an effect was looked at.
+fn place(effects: &Effects, at: &EffectAt) -> String {
+    let word = if effects.factors[at.factor].name == FILE_SYSTEM { "on" } else { "with" };
+    format!("{word} {}", level(effects, at.factor, at.level))
+}
+
+/// `is 8.1 % faster`.
+fn speed(gain: &Gain) -> String {
+    match gain.ratio {
+        _ if !gain.shown => "is not shown to differ".into(),
+        many if many >= 2.0 => format!("is {many:.1} times as fast"),
+        more if more >= 1.0 => format!("is {:.1} % faster", 100.0 * (more - 1.0)),
+        less => format!("is {:.1} % slower", 100.0 * (1.0 - less)),
+    }
+}
+
+/// Over all tasks each level, then the tasks that say most.
+pub(crate) fn sentences(effects: &Effects) -> Vec<String> {
+    let whole = effects.tasks.iter().find(|task| task.task.is_none());
+    let mut out: Vec<String> =
+        whole.iter().flat_map(|task| &task.effects).map(|effect| sentence(effects, effect, "over all tasks")).collect();
+    let of_tasks = effects.tasks.iter().filter_map(|task| Some((task.task.as_deref()?, &task.effects)));
+    let mut all: Vec<(&str, &Effect)> =
+        of_tasks.flat_map(|(task, found)| found.iter().map(move |effect| (task, effect))).collect();
+    all.retain(|(_, effect)| effect.gain.shown || effect.at.iter().any(|at| at.differs));
+    all.sort_by(|one, other| largest(other.1).total_cmp(&largest(one.1)));
+    out.extend(all.into_iter().take(MOST).map(|(task, effect)| sentence(effects, effect, &format!("in {task}"))));
+    out
+}
+
+/// The largest logarithm that is shown of an effect, in any place where it differs.
+fn largest(effect: &Effect) -> f64 {
+    let differ = effect.at.iter().filter(|at| at.differs).map(|at| &at.gain);
+    let shown = std::iter::once(&effect.gain).chain(differ).filter(|gain| gain.shown);
+    shown.map(|gain| libm::log(gain.ratio).abs()).fold(0.0, f64::max)
+}
+
+fn sentence(effects: &Effects, effect: &Effect, whose: &str) -> String {
+    let own = level(effects, effect.factor, effect.level);
+    let first = level(effects, effect.factor, 0);
+    let differs = effect.at.iter().find(|at| at.differs).map(|at| at.factor);
+    let says = match differs {
+        None => speed(&effect.gain),
+        // It depends: the mean over such places would say nothing.
+        Some(factor) => {
+            let at = effect.at.iter().filter(|at| at.factor == factor);
+            and(at.map(|at| format!("{} {}", speed(&at.gain), place(effects, at))))
+        }
+    };
+    capital(&format!("{own} beside {first} {says}, {whose}."))
+}

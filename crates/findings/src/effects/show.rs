@@ -1,0 +1,69 @@
+//! Effects of factors as tables.
+
+use mountmark_document::forms::{Block, Table};
+
+use crate::effects::find::{Effect, EffectAt, Effects};
+use crate::effects::say;
+use crate::view::View;
+
+/// The section; empty if nothing was crossed.
+pub(crate) fn section(view: &View) -> Vec<Block> {
+    let Some(effects) = &view.findings().effects else { return Vec::new() };
+    let mut out: Vec<Block> = say::sentences(effects).into_iter().map(Block::Item).collect();
+    out.push(Block::Text(say::OVER.into()));
+    let mut levels: Vec<(usize, usize)> = Vec::new();
+    for effect in effects.tasks.iter().flat_map(|task| &task.effects) {
+        if !levels.contains(&(effect.factor, effect.level)) {
+            levels.push((effect.factor, effect.level));
+        }
+    }
+    levels.sort_unstable();
+    out.extend(levels.into_iter().map(|level| Block::Table(table(effects, level))));
+    out
+}
+
+/// A row for each task, and a column for each place.
+fn table(effects: &Effects, (factor, level): (usize, usize)) -> Table {
+    let of_task = |found: &'_ [Effect]| found.iter().position(|one| (one.factor, one.level) == (factor, level));
+    let rows: Vec<(String, &Effect)> = effects
+        .tasks
+        .iter()
+        .filter_map(|task| {
+            let name = task.task.clone().unwrap_or_else(|| "all tasks".into());
+            Some((name, &task.effects[of_task(&task.effects)?]))
+        })
+        .collect();
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for at in rows.iter().flat_map(|(_, effect)| &effect.at) {
+        if !places.contains(&(at.factor, at.level)) {
+            places.push((at.factor, at.level));
+        }
+    }
+    places.sort_unstable();
+    let cell = |effect: &Effect, place: &(usize, usize)| {
+        let at = effect.at.iter().find(|at| (at.factor, at.level) == *place);
+        at.map_or("-".to_owned(), |at: &EffectAt| {
+            format!("{}{}", say::gain(&at.gain), if at.differs { " ≠" } else { "" })
+        })
+    };
+    let overall = |effect: &Effect| {
+        let interval = effect
+            .gain
+            .interval
+            .map(|interval| format!("\n{} to {}", say::signed(interval.low), say::signed(interval.high)));
+        format!("{}{}", say::gain(&effect.gain), interval.unwrap_or_default())
+    };
+    let row = |(name, effect): &(String, &Effect)| {
+        let at = places.iter().map(|place| cell(effect, place));
+        [name.clone(), overall(effect)].into_iter().chain(at).collect()
+    };
+    let caption = format!("{} beside {}", say::level(effects, factor, level), say::level(effects, factor, 0));
+    let head = places.iter().map(|(factor, level)| say::level(effects, *factor, *level));
+    Table {
+        head: [caption.clone(), "over all".into()].into_iter().chain(head).collect(),
+        rows: rows.iter().map(row).collect(),
+        keys: 1,
+        caption,
+        ..Table::default()
+    }
+}

@@ -1,0 +1,95 @@
+use mountmark_model::{Factor, Level};
+use mountmark_record::RunRecord;
+
+use crate::effects::find::{Effects, Gain};
+use crate::effects::say;
+use crate::tests::run;
+
+/// Configurations with a time of task 002, which each repeat scales; the runs' other tasks are removed.
+fn effects(times: &[(&str, f64)], noise: f64, factors: Vec<Factor>, sides: &[&str]) -> Option<Effects> {
+    let names: Vec<&str> = times.iter().map(|(name, _)| *name).collect();
+    let mut run: RunRecord = run(&names, 4);
+    run.plan.factors = factors;
+    run.plan.sides = sides.iter().map(|side| (*side).to_owned()).collect();
+    for cell in &mut run.cells {
+        let time = times.iter().find(|(name, _)| *name == cell.configuration).unwrap().1;
+        let wobble = 1.0 + noise * f64::from((cell.index * 7919) % 11) / 10.0;
+        cell.samples.retain(|sample| sample.task != "001");
+        for sample in cell.samples.iter_mut().filter(|sample| sample.task == "002" && sample.metric == "elapsed") {
+            sample.value = time * wobble * (1.0 + f64::from(cell.repeat));
+        }
+    }
+    crate::findings(&run, &crate::Options::default()).effects
+}
+
+fn factor(name: &str, levels: &[&str]) -> Factor {
+    let level = |text: &&str| Level { text: (*text).to_owned(), label: (*text).to_owned() };
+    Factor { name: name.into(), levels: levels.iter().map(level).collect() }
+}
+
+fn close(gain: Gain, ratio: f64, shown: bool) {
+    assert!((gain.ratio - ratio).abs() < 1e-9, "{gain:?}");
+    assert_eq!(gain.shown, shown, "{gain:?}");
+}
+
+#[test]
+fn options_that_gain_on_one_file_system_alone_are_an_interaction() {
+    let times = [("ext4", 108.0), ("ext4:noatime", 100.0), ("xfs", 50.0), ("xfs:mount=noatime", 50.0)];
+    let found = effects(&times, 0.0, Vec::new(), &[]).unwrap();
+    assert_eq!(found.factors[0].levels, ["ext4", "xfs"]);
+    assert_eq!(found.factors[1].levels, ["defaults", "noatime"], "a variant and the option that it is are one level");
+    let [task] = &found.tasks[..] else { panic!("{found:?}") };
+    let [effect] = &task.effects[..] else { panic!("{task:?}") };
+    close(effect.gain, 1.08_f64.sqrt(), true);
+    close(effect.at[0].gain, 1.08, true);
+    close(effect.at[1].gain, 1.0, false);
+    assert_eq!([effect.at[0].differs, effect.at[1].differs], [false, true]);
+    assert_eq!(
+        say::sentences(&found),
+        ["Noatime beside defaults is 8.0 % faster on ext4 and is not shown to differ on xfs, in 002."]
+    );
+}
+
+#[test]
+fn crossed_factors_have_main_effects_and_noise_has_none() {
+    let (old, new) = (["6.1-hdd", "6.1-ssd"], ["6.12-hdd", "6.12-ssd"]);
+    let sides = [old[0], old[1], new[0], new[1]];
+    let factors = || vec![factor("kernel", &["6.1", "6.12"]), factor("disk", &["hdd", "ssd"])];
+    let times = |kernel: f64, disk: f64| {
+        [
+            ("ext4#6.1-hdd", 100.0),
+            ("ext4#6.1-ssd", 100.0 * disk),
+            ("ext4#6.12-hdd", 100.0 * kernel),
+            ("ext4#6.12-ssd", 100.0 * kernel * disk),
+        ]
+    };
+    let found = effects(&times(0.8, 0.25), 0.0, factors(), &sides).unwrap();
+    let [kernel, disk] = &found.tasks[0].effects[..] else { panic!("{found:?}") };
+    close(kernel.gain, 1.25, true);
+    close(disk.gain, 4.0, true);
+    assert!(kernel.at.iter().chain(&disk.at).all(|at| !at.differs), "costs multiply: nothing depends on the other");
+    let text = say::sentences(&found);
+    assert_eq!(text[0], "Disk ssd beside disk hdd is 4.0 times as fast, in 002.");
+    assert_eq!(text[1], "Kernel 6.12 beside kernel 6.1 is 25.0 % faster, in 002.");
+    let found = effects(&times(1.0, 1.0), 0.2, factors(), &sides).unwrap();
+    assert!(found.tasks[0].effects.iter().all(|effect| !effect.gain.shown), "{found:?}");
+    assert!(say::sentences(&found).is_empty());
+}
+
+#[test]
+fn nothing_crossed_has_no_effects() {
+    let times = [("ext4", 1.0), ("ext4:noatime", 2.0), ("xfs", 3.0)];
+    assert_eq!(effects(&times, 0.0, Vec::new(), &[]), None);
+}
+
+#[test]
+fn one_repeat_shows_nothing_and_a_missing_side_leaves_the_others() {
+    let mut run = run(&["ext4#a", "ext4#b", "xfs#a", "xfs#b"], 1);
+    run.plan.factors = vec![factor("build", &["a", "b"])];
+    run.plan.sides = vec!["a".into(), "b".into()];
+    run.cells.retain(|cell| cell.configuration != "xfs#b");
+    let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
+    let effect = &found.tasks[0].effects[0];
+    assert!(effect.gain.interval.is_none() && !effect.gain.shown);
+    assert!(effect.at.is_empty(), "one file system is left: {effect:?}");
+}

@@ -169,6 +169,16 @@ impl FormatOptions {
     }
 }
 
+/// The whole path of a file of `--also`, and the format that its ending names.
+pub fn by_ending<S: Subject>(path: &Path) -> Result<(PathBuf, Format)> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let format = Format::by_ending::<S>(ending).ok_or_else(|| {
+        let path = path.display();
+        WrongUse(format!("--also {path}: its ending names no format that this has; take .md, .json or .html"))
+    })?;
+    Ok((std::path::absolute(path)?, format))
+}
+
 /// The format of a subject by name, or its default.
 pub fn format_of<S: Subject>(name: Option<&str>) -> Result<Format> {
     Ok(Format::find::<S>(name).map_err(|error| WrongUse(format!("--format: {error}")))?)

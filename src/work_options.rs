@@ -94,6 +94,35 @@ impl WorkOptions {
         Ok(asked.unwrap_or(usual).parse().map_err(|error| WrongUse(format!("--scale: {error}")))?)
     }
 
+    /// The command as one line; `None` of a suite.
+    pub fn line(&self) -> Option<String> {
+        let words = self.command.iter().map(|word| mountmark_findings::shell_word(word));
+        self.is_command().then(|| words.collect::<Vec<_>>().join(" "))
+    }
+
+    /// The options that stand for it, as words.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |option: &str, values: &[String]| {
+            words.extend(values.iter().flat_map(|value| [option.to_owned(), value.clone()]));
+        };
+        add("--suite", self.suite.as_slice());
+        add("--prepare", self.prepare.as_slice());
+        add("--then", &self.then);
+        add("--with", &self.with);
+        add("--package", &self.package);
+        add("--parameter", &self.parameter);
+        add("--figure", &self.figure);
+        let root = self.root.as_ref().map(|root| root.display().to_string());
+        add("--root", root.as_slice());
+        words.extend(self.cold.then(|| "--cold".to_owned()));
+        if self.is_command() {
+            words.push("--".into());
+            words.extend(self.command.iter().cloned());
+        }
+        words
+    }
+
     /// Puts a command into the catalogue as a suite.
     pub fn fit(&self, catalogue: &mut Catalogue) -> Result<Work> {
         if !self.is_command() {

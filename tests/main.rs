@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 
+mod advise;
 mod agree;
 mod apt;
 mod baseline;

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod advise;
 mod agree;
 mod baseline;
 mod bisect;
@@ -68,6 +69,7 @@ macro_rules! commands {
 
 // The only list of commands, in the order of help.
 commands! {
+    Advise advise;
     Run run;
     Resume resume;
     Work work;

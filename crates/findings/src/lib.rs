@@ -8,6 +8,7 @@
 //! bit. This crate does not know where runs are stored or how anything was measured; it starts nothing and writes
 //! nothing.
 
+pub mod advice;
 pub mod agreement;
 mod analysis;
 pub mod baseline;
@@ -57,6 +58,7 @@ pub use dependence::find::{Dependence, Group};
 pub use device::find::{Iostat, Stream};
 pub use device::show::Device;
 pub use doubts::find::{Doubt, cells_in_doubt, doubts};
+pub use effects::find::Gain;
 pub use figures::find::basis::{Basis, Category};
 pub use figures::find::cut::{Cut, cuts};
 pub use figures::find::rate::rate_of;
@@ -80,7 +82,7 @@ pub use run::show::list::Runs;
 pub use run::show::outputs::Outputs;
 pub use safety::find::AfterCut;
 pub use safety::find::survive::Survive;
-pub use safety::say::surviving;
+pub use safety::say::{after_cut, obstacles, surviving};
 pub use safety::show::Safety;
 pub use verdicts::find::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
 pub use view::Report;

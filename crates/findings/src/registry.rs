@@ -7,6 +7,7 @@ use mountmark_document::forms::{Form, Subject};
 use mountmark_document::writers::{self, Options, Writer};
 use thiserror::Error;
 
+use crate::advice::show::Advised;
 use crate::agreement::show::ModelBeside;
 use crate::baseline::show::Gate;
 use crate::bisect::show::Bisected;
@@ -46,6 +47,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<CrashList>(),
     entry::<Why>(),
     entry::<Bisected>(),
+    entry::<Advised>(),
 ];
 
 pub struct Entry {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::promises::{Documented, Promises, SyncedLost};
-use crate::{Bytes, Recovery};
+use crate::{Bytes, Recovery, TuningOption};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
 /// `{options}` (an argument of its own) for the options of the configuration.
@@ -95,6 +95,15 @@ pub struct FileSystem {
     // Configurations leave it out, as runs have nothing of it.
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub facts: Facts,
+    /// Whether a distribution makes this one unless it is told otherwise: Debian's installer. A search takes it where nothing is
+    /// better.
+    // Configurations leave it out, as facts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub usual: bool,
+    /// Options that are worth trying, with what they risk.
+    // Configurations leave it out, as facts.
+    #[serde(default, rename = "option", skip_serializing_if = "Vec::is_empty")]
+    pub tuning: Vec<TuningOption>,
     /// What it needs after a power cut; `None` if the catalogue does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,

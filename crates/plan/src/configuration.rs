@@ -82,8 +82,13 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
         Some((name, options)) => (name.trim(), Some(options)),
         None => (body.trim(), None),
     };
-    let filesystem =
-        FileSystem { nodiscard: Vec::new(), facts: Facts::new(), ..catalogue.get::<FileSystem>(name)?.clone() };
+    let filesystem = FileSystem {
+        nodiscard: Vec::new(),
+        facts: Facts::new(),
+        tuning: Vec::new(),
+        usual: false,
+        ..catalogue.get::<FileSystem>(name)?.clone()
+    };
     let mut configuration = Configuration {
         name: text.to_owned(),
         mkfs_options: Vec::new(),

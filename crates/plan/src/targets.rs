@@ -68,6 +68,8 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         nodiscard: Vec::new(),
         synced_lost: Vec::new(),
         facts: Facts::new(),
+        tuning: Vec::new(),
+        usual: false,
         mount_options: Vec::new(),
         tools: Vec::new(),
         fsck: None,

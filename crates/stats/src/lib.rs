@@ -11,6 +11,7 @@ pub mod groups;
 pub mod holm;
 pub mod interval;
 pub mod random;
+pub mod screening;
 pub mod summary;
 pub mod trend;
 pub mod variance;

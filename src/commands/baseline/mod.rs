@@ -9,7 +9,6 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use mountmark_document::writers::Options;
-use mountmark_findings::Format;
 use mountmark_findings::baseline::{Gate, Reason};
 use mountmark_findings::changes::{Changes, changes};
 use mountmark_findings::why::{Ledger, explain, say};
@@ -114,7 +113,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
 
 fn check(arguments: &Check) -> Result<u8> {
     common::format_of::<Gate>(arguments.format.as_deref())?;
-    let also = arguments.also.iter().map(|path| also(path)).collect::<Result<Vec<_>>>()?;
+    let also = arguments.also.iter().map(|path| common::by_ending::<Gate>(path)).collect::<Result<Vec<_>>>()?;
     run::check_jobs(arguments.jobs)?;
     let baseline = Baseline::read(&arguments.file)?;
     let file = arguments.file.canonicalize().context("the baseline's file is gone")?;
@@ -170,15 +169,6 @@ fn check(arguments: &Check) -> Result<u8> {
     }
     common::print(&common::written(&gate, arguments.format.as_deref())?)?;
     Ok(if failures.is_empty() { common::DONE } else { common::FAILED })
-}
-
-/// A file by its whole path, as the folder changes, and its format.
-fn also(path: &Path) -> Result<(PathBuf, Format)> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let format = Format::by_ending::<Gate>(ending).ok_or_else(|| {
-        WrongUse(format!("--also {}: its ending names no format; take .md, .xml, .json, .csv or .html", path.display()))
-    })?;
-    Ok((std::path::absolute(path)?, format))
 }
 
 fn unjudged(found: &Changes) -> &'static str {

@@ -128,6 +128,9 @@ pub struct Arguments {
     format: FormatOptions,
     #[command(flatten)]
     store: StoreOptions,
+    /// Another command has said what is done.
+    #[arg(skip)]
+    is_part: bool,
 }
 
 pub fn ways() -> impl TypedValueParser<Value = Way> {
@@ -163,6 +166,20 @@ pub fn profiled(work: &WorkOptions, fs: &[String], jobs: usize, store: &StoreOpt
     arguments.jobs = (jobs > 1).then_some(jobs);
     arguments.store = store.clone();
     unseen(&arguments, &common::own_command_line())
+}
+
+/// Measures a work as these words after `run` say, and shows nothing; or the exit code if the user stopped it.
+///
+/// # Errors
+/// Words that are none of `run`.
+pub fn collected(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, store: &StoreOptions) -> Ended<RunRecord> {
+    let words = std::iter::once("run").chain(words.iter().map(String::as_str));
+    let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
+    arguments.work = work.clone();
+    arguments.shelf = shelf.clone();
+    arguments.store = store.clone();
+    arguments.is_part = true;
+    measured(&arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
 }
 
 /// Measures what these words after `run` say, with the profiler, and does not show it; or returns the exit code.

@@ -119,7 +119,9 @@ pub(super) fn with_plan<T>(
             say!("mountmark: {line}");
         }
     }
-    say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
+    if !arguments.is_part {
+        say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
+    }
     let opened = one.open_sides(&machine, &sides)?;
     let profiler = opened.profiler();
     let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), profiler.is_some())?;

@@ -82,6 +82,17 @@ pub struct Gain {
     pub shown: bool,
 }
 
+impl Gain {
+    /// Of something beside itself.
+    pub const NONE: Gain = Gain { ratio: 1.0, interval: None, shown: false };
+
+    /// Of the other beside the one.
+    pub fn inverse(self) -> Gain {
+        let turned = |interval: Interval| Interval { low: 1.0 / interval.high, high: 1.0 / interval.low };
+        Gain { ratio: 1.0 / self.ratio, interval: self.interval.map(turned), shown: self.shown }
+    }
+}
+
 /// The effects of a run; `None` if nothing was crossed.
 pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Option<Effects> {
     let design = Design::of(plan, figures);

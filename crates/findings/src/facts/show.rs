@@ -60,7 +60,8 @@ mod tests {
     fn facts_of_the_compared_file_systems_are_a_table() {
         let run = run(&["xfs", "ext4", "ext4:noatime"], 1);
         let findings = page::findings(&run);
-        let fact = |says: &str, date: &str| Fact { says: says.into(), source: "a page".into(), date: date.into() };
+        let fact =
+            |says: &str, date: &str| Fact { says: says.into(), has: None, source: "a page".into(), date: date.into() };
         let ext4 = Facts::from([(Topic::Shrinking, fact("unmounted", "2026-11-27"))]);
         let xfs =
             Facts::from([(Topic::Reflink, fact("yes", "2026-11-28")), (Topic::Quota, fact("option", "2026-11-27"))]);

@@ -129,6 +129,25 @@ pub(crate) fn risk(safety: &AfterCut) -> String {
     format!("{repaired}{lose}{stale}")
 }
 
+/// The configurations of a run on which it does not survive, each with a sentence's end: "its documents do not promise L6".
+pub fn obstacles(run: &RunRecord, survive: Survive) -> Vec<(String, String)> {
+    left_out(run, survive).iter().map(|(name, why)| (name.clone(), obstacle(why))).collect()
+}
+
+/// What a power cut does to a configuration of a run, a sentence's end: "may lose what was not synced"; with what power
+/// cuts took of synced files, where the catalogue has it.
+pub fn after_cut(findings: &Findings, configuration: &str) -> Option<String> {
+    let at = findings.configurations.iter().position(|name| name == configuration)?;
+    let safety = &findings.safety[at];
+    let seen = safety.known.as_ref().filter(|known| known.files == 0).map(|known| {
+        format!(
+            "; a power cut took {} of {} synced files (kernel {}, {})",
+            known.files, known.of, known.release, known.date
+        )
+    });
+    Some(format!("it {}{}", risk(safety), seen.unwrap_or_default()))
+}
+
 /// The run with those configurations alone on which it survives; the others are skipped, each with the reason.
 ///
 /// # Errors

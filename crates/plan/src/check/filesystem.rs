@@ -1,7 +1,7 @@
 //! What is wrong with a file of `catalog/filesystems/`.
 
 use mountmark_model::promises::{Documented, SyncedLost};
-use mountmark_model::{FileSystem, facts, names};
+use mountmark_model::{FileSystem, TuningOption, facts, names};
 
 use crate::bounds::is_word;
 use crate::check::null;
@@ -55,6 +55,7 @@ pub(crate) fn faults(fs: &FileSystem) -> Vec<String> {
     fsck(fs, &mut faults);
     faults.extend(fs.synced_lost.iter().filter_map(SyncedLost::fault));
     faults.extend(facts::faults(&fs.facts));
+    faults.extend(fs.tuning.iter().filter_map(TuningOption::fault));
     if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
         faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));
     }

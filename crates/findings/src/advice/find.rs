@@ -1,0 +1,263 @@
+//! What a search over configurations found, and how it decides.
+//!
+//! A configuration's speed is the geometric mean over the work's tasks. All are compared in pairs within a repeat, whose
+//! workload and conditions are the same, and tested as verdicts are (`verdicts::find::contrast`). The error is divided by the
+//! number of configurations that the whole search has measured: the best of many looks better than it is. That is
+//! Bonferroni's correction, since what a search drops on its way counts too.
+
+use std::collections::BTreeMap;
+
+use mountmark_model::Better;
+use mountmark_record::RunRecord;
+use mountmark_stats::distribution::t_tails;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::mean;
+use serde::Serialize;
+
+use crate::effects::find::Gain;
+use crate::figures::find::series::Figures;
+use crate::options::Options;
+use crate::verdicts::find::contrast::{Contrast, test_at};
+
+/// Logarithms of speeds by configuration and repeat; `None` where a task has no figure.
+pub type Speeds = BTreeMap<String, Vec<Option<f64>>>;
+
+/// The probability with which anything is wrongly shown in a search.
+const ERROR: f64 = 0.05;
+
+/// The least difference that matters: below it the simpler configuration is better.
+pub const MATTERS: f64 = 0.01;
+
+/// The speed of each configuration of a run: of its tasks, each by what it is judged by.
+pub fn speeds(run: &RunRecord) -> Speeds {
+    speeds_at(run, None)
+}
+
+/// The same at a point of what the run varies, of which `text` is the value.
+pub fn speeds_at(run: &RunRecord, text: Option<&str>) -> Speeds {
+    let is_there = |task: &str| text.is_none_or(|text| task.strip_suffix(text).is_some_and(|id| id.ends_with('@')));
+    let figures = Figures::new(run, &Options { resamples: 0, ..Options::default() });
+    let tasks: Vec<_> =
+        figures.tasks.iter().filter(|task| !task.step && is_there(&task.id)).filter_map(|task| task.main()).collect();
+    let speed = |configuration: usize, block: usize| {
+        let of_task = |series: &&crate::figures::find::series::Series| {
+            let value = series.blocks[configuration][block].filter(|value| *value > 0.0)?;
+            let sign = if series.metric.better == Better::Lower { -1.0 } else { 1.0 };
+            Some(sign * libm::log(value))
+        };
+        mean(&tasks.iter().map(of_task).collect::<Option<Vec<f64>>>()?)
+    };
+    let of = |(at, name): (usize, &String)| {
+        (name.clone(), (0..figures.blocks.len()).map(|block| speed(at, block)).collect())
+    };
+    figures.configurations.iter().enumerate().map(of).collect()
+}
+
+/// How much faster the first of each pair is than the second, `None` where they have no repeat in common. What is shown is
+/// shown after a search over so many configurations.
+pub fn gains(speeds: &Speeds, pairs: &[(&str, &str)], searched: usize) -> Vec<Option<Gain>> {
+    let both = |(one, other): (&Option<f64>, &Option<f64>)| Some((*one)? - (*other)?);
+    let of = |(one, other): &(&str, &str)| -> Vec<f64> {
+        let [Some(one), Some(other)] = [speeds.get(*one), speeds.get(*other)] else { return Vec::new() };
+        one.iter().zip(other).filter_map(both).collect()
+    };
+    let differences: Vec<Vec<f64>> = pairs.iter().map(of).collect();
+    let contrasts: Vec<Option<Contrast>> = differences
+        .iter()
+        .map(
+            |all| // Pairs of as many repeats share a variance: each has a configuration of its own beside the common one.
+            Some(Contrast::paired(all.len(), all, 1.0)?.of_kind(0)),
+        )
+        .collect();
+    let there: Vec<usize> = (0..pairs.len()).filter(|at| contrasts[*at].is_some()).collect();
+    let tests = test_at(&contrasts.into_iter().flatten().collect::<Vec<_>>(), 1.0 - ERROR / searched.max(1) as f64);
+    let mut tested = there.into_iter().zip(tests).peekable();
+    let gain = |at: usize| {
+        let middle = mean(&differences[at])?;
+        let ratio = libm::exp(middle);
+        let Some((_, test)) = tested.next_if(|(of, _)| *of == at) else {
+            return Some(Gain { ratio, interval: None, shown: false });
+        };
+        let (low, high) = test.around(middle);
+        let p = if test.error > 0.0 { t_tails(middle / test.error, test.df) } else { 0.0 };
+        Some(Gain {
+            ratio,
+            interval: Some(Interval { low: libm::exp(low), high: libm::exp(high) }).filter(|one| one.high.is_finite()),
+            shown: (ratio - 1.0).abs() >= MATTERS && p * searched.max(1) as f64 <= ERROR,
+        })
+    };
+    (0..pairs.len()).map(gain).collect()
+}
+
+/// The same of one pair.
+pub fn gain(speeds: &Speeds, one: &str, other: &str, searched: usize) -> Option<Gain> {
+    gains(speeds, &[(one, other)], searched).pop().flatten()
+}
+
+/// A configuration that is searched: a file system and the options that are added to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// As `--fs` takes it.
+    pub name: String,
+    /// As the catalogue has it.
+    pub filesystem: String,
+    /// The options that are not its defaults.
+    pub options: Vec<String>,
+}
+
+/// Configurations by their mean speed, the fastest first; without those that have a repeat without a figure.
+pub fn in_order<'a>(speeds: &Speeds, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
+    let mean_of = |candidate: &Candidate| {
+        let all: Vec<f64> = speeds.get(&candidate.name)?.iter().copied().collect::<Option<_>>()?;
+        mean(&all)
+    };
+    let mut found: Vec<(&Candidate, f64)> =
+        candidates.iter().filter_map(|candidate| Some((candidate, mean_of(candidate)?))).collect();
+    found.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.options.len().cmp(&other.0.options.len())));
+    found.into_iter().map(|(candidate, _)| candidate).collect()
+}
+
+/// The answer of a search: the configuration with the fewest options that is shown to be faster than `simplest` and is not
+/// shown to be slower than the fastest; `simplest` itself if nothing is faster. `None` if nothing has figures.
+pub fn decide<'a>(
+    speeds: &Speeds,
+    candidates: &'a [Candidate],
+    simplest: &str,
+    searched: usize,
+) -> Option<&'a Candidate> {
+    let order = in_order(speeds, candidates);
+    let fastest = *order.first()?;
+    let Some(simple) = order.iter().find(|candidate| candidate.name == simplest) else { return Some(fastest) };
+    let is_shown = |gain: &Option<Gain>| gain.is_some_and(|gain| gain.shown && gain.ratio > 1.0);
+    // All that was searched is one family, as in the table of the answer.
+    let all: Vec<&str> = speeds.keys().map(String::as_str).collect();
+    let faster = gains(speeds, &all.iter().map(|one| (*one, simplest)).collect::<Vec<_>>(), searched);
+    let behind = gains(speeds, &all.iter().map(|one| (fastest.name.as_str(), *one)).collect::<Vec<_>>(), searched);
+    let is_able = |one: &&&Candidate| {
+        let at = all.iter().position(|name| *name == one.name);
+        at.is_some_and(|at| is_shown(&faster[at]) && !is_shown(&behind[at]))
+    };
+    Some(order.iter().filter(is_able).min_by_key(|one| one.options.len()).copied().unwrap_or(simple))
+}
+
+/// What an option does on a file system, as the screening found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Screened {
+    /// The file system.
+    pub filesystem: String,
+    /// The option.
+    pub option: String,
+    /// Speed with it over speed without, over all combinations that were tried; `None` if it could not be tried.
+    pub ratio: Option<f64>,
+    /// What it costs when something goes wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risk: Option<String>,
+}
+
+/// Whether an order still stands elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The answer is faster there too.
+    Holds,
+    /// The other one is faster there.
+    Turns,
+    /// No difference is shown there.
+    Open,
+}
+
+/// The answer beside another configuration in another situation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Turn {
+    /// The situation: `memory 1 GiB`.
+    pub situation: String,
+    /// The other configuration.
+    pub beside: String,
+    /// How much faster the answer is there.
+    pub gain: Gain,
+    /// What became of the order.
+    pub order: Order,
+}
+
+/// The order that a gain shows.
+pub fn order(gain: &Gain) -> Order {
+    match gain {
+        Gain { shown: false, .. } => Order::Open,
+        Gain { ratio, .. } if *ratio > 1.0 => Order::Holds,
+        _ => Order::Turns,
+    }
+}
+
+/// A configuration that the search measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// As `--fs` takes it.
+    pub configuration: String,
+    /// Repeats that it was measured in.
+    pub repeats: usize,
+    /// Its speed over that of the answer, in their common repeats.
+    pub gain: Gain,
+}
+
+/// Something that was not measured, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// A file system or configuration.
+    pub what: String,
+    /// A sentence's end: "it has no snapshots".
+    pub why: String,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The suite, or the command.
+    pub work: String,
+    /// The guests' machine.
+    pub machine: String,
+    /// The disk under test.
+    pub disk: String,
+    /// Releases of the kernel.
+    pub kernel: String,
+    /// What the user needs: `--survive fsync`.
+    pub needs: Vec<String>,
+    /// The configuration to take.
+    pub answer: Candidate,
+    /// The command that makes it, with DEVICE.
+    pub mkfs: String,
+    /// Its line of /etc/fstab, with UUID and FOLDER.
+    pub fstab: String,
+    /// What its options risk, a sentence's end each.
+    pub risks: Vec<String>,
+    /// The configuration that is taken if nothing is better.
+    pub simplest: String,
+    /// How much faster the answer is than that; `None` if it is that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_simplest: Option<Gain>,
+    /// How much faster than its own defaults; `None` if it has no other options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_defaults: Option<Gain>,
+    /// The fastest on another file system, and how much faster the answer is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<Tried>,
+    /// What a power cut takes, a sentence.
+    pub after_cut: String,
+    /// Why it is faster, sentences.
+    pub why: Vec<String>,
+    /// When the answer would be another.
+    pub turns: Vec<Turn>,
+    /// What options do.
+    pub screened: Vec<Screened>,
+    /// All that was measured, the fastest first.
+    pub tried: Vec<Tried>,
+    /// What was not measured.
+    pub left_out: Vec<LeftOut>,
+    /// What was not asked, a sentence's end each.
+    pub not_asked: Vec<String>,
+    /// Cells of the search.
+    pub cells: usize,
+    /// The runs of the search in the store.
+    pub runs: Vec<String>,
+    /// The command that measures the answer on a disk of one's own.
+    pub confirm: String,
+}

@@ -1,0 +1,95 @@
+//! The answer for every format.
+
+use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Subject, Table, list};
+
+use crate::advice::find::{Advice, Screened, Tried, Turn};
+use crate::advice::say;
+
+/// A search's answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Advised<'a>(pub &'a Advice);
+
+impl Subject for Advised<'_> {
+    const COMMAND: &'static str = "advise";
+    const NAME: &'static str = "advice";
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(|advised| blocks(advised.0));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|advised, out| out.head(advised.0));
+}
+
+fn blocks(advice: &Advice) -> Vec<Block> {
+    let fact = |label: &str, text: String| Block::Fact(label.into(), text);
+    let mut out =
+        vec![Block::Title(format!("Which file system for {}", advice.work)), Block::Text(say::headline(advice))];
+    out.push(Block::Command(advice.mkfs.clone()));
+    out.push(Block::Command(advice.fstab.clone()));
+    out.extend(say::over_defaults(advice).map(|text| fact("its options", text)));
+    out.push(fact("power cut", advice.after_cut.clone()));
+    out.extend(advice.risks.iter().map(|risk| fact("risk", risk.clone())));
+    out.push(fact("another", say::turns(advice)));
+    out.push(fact(
+        "measured on",
+        format!("machine {}, disk {}, kernel {}", advice.machine, advice.disk, advice.kernel),
+    ));
+    if !advice.needs.is_empty() {
+        out.push(fact("needs", advice.needs.join(" ")));
+    }
+    list(&mut out, "Why", &advice.why);
+    if !advice.turns.is_empty() {
+        out.push(Block::Heading("When it would be another".into()));
+        out.push(Block::Table(turns(&advice.turns)));
+    }
+    if !advice.screened.is_empty() {
+        out.push(Block::Heading("What options do".into()));
+        out.push(Block::Text(
+            "Speed with the option over speed without, over all combinations of the screening.".into(),
+        ));
+        out.push(Block::Table(screened(&advice.screened)));
+    }
+    out.push(Block::Heading("All that was measured".into()));
+    out.push(Block::Text(format!(
+        "{} cells. How much faster or slower each is than the answer; brackets: no difference is shown.",
+        advice.cells
+    )));
+    let (often, once): (Vec<&Tried>, Vec<&Tried>) = advice.tried.iter().partition(|one| one.repeats > 1);
+    out.push(Block::Table(tried(if often.is_empty() { &once } else { &often })));
+    if !often.is_empty() && !once.is_empty() {
+        out.push(Block::Text(format!("{} more were measured once, in the screening.", once.len())));
+    }
+    let left_out: Vec<String> = advice.left_out.iter().map(|left| format!("{}: {}.", left.what, left.why)).collect();
+    list(&mut out, "Left out", &left_out);
+    list(&mut out, "Not asked", &advice.not_asked);
+    out.push(Block::Heading("Confirm it on your own disk".into()));
+    out.push(Block::Command(advice.confirm.clone()));
+    out.push(fact("runs", advice.runs.join(", ")));
+    out
+}
+
+fn table(head: &[&str], rows: Vec<Vec<String>>, last: Last) -> Table {
+    Table { head: head.iter().map(|head| (*head).to_owned()).collect(), rows, keys: 1, last, ..Table::default() }
+}
+
+fn turns(turns: &[Turn]) -> Table {
+    let row = |turn: &Turn| {
+        vec![turn.situation.clone(), turn.beside.clone(), say::cell(&turn.gain), say::order(turn).to_owned()]
+    };
+    table(&["with", "the answer beside", "is faster by", "the order"], turns.iter().map(row).collect(), Last::Words)
+}
+
+fn screened(all: &[Screened]) -> Table {
+    let row = |one: &Screened| {
+        vec![
+            one.filesystem.clone(),
+            one.option.clone(),
+            one.ratio.map_or("failed".into(), crate::effects::say::signed),
+            one.risk.clone().unwrap_or_default(),
+        ]
+    };
+    let head = ["file system", "option", "faster by", "risk"];
+    Table { keys: 2, ..table(&head, all.iter().map(row).collect(), Last::Words) }
+}
+
+fn tried(all: &[&Tried]) -> Table {
+    let row = |one: &&Tried| vec![one.configuration.clone(), one.repeats.to_string(), say::cell(&one.gain)];
+    table(&["configuration", "repeats", "faster by"], all.iter().map(row).collect(), Last::Figure)
+}

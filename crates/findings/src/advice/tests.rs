@@ -1,0 +1,62 @@
+use mountmark_stats::random::Random;
+
+use crate::advice::find::{Candidate, Speeds, decide, gain, in_order};
+
+fn candidate(name: &str) -> Candidate {
+    let (filesystem, options) = name.split_once(':').unwrap_or((name, ""));
+    let options = options.split('+').filter(|option| !option.is_empty()).map(str::to_owned).collect();
+    Candidate { name: name.to_owned(), filesystem: filesystem.to_owned(), options }
+}
+
+/// Candidates of these speeds over that of a common workload, with noise of this standard deviation.
+fn measured(all: &[(&str, f64)], repeats: usize, noise: f64, seed: u64) -> (Vec<Candidate>, Speeds) {
+    let mut random = Random::new(seed);
+    let workload: Vec<f64> = (0..repeats).map(|_| random.normal()).collect();
+    let mut speeds = Speeds::new();
+    for (name, speed) in all {
+        let of = workload.iter().map(|work| Some(work + libm::log(*speed) + noise * random.normal())).collect();
+        speeds.insert((*name).to_owned(), of);
+    }
+    (all.iter().map(|(name, _)| candidate(name)).collect(), speeds)
+}
+
+#[test]
+fn the_fastest_is_taken_with_the_options_that_gain_alone() {
+    let all = [
+        ("ext4", 1.0),
+        ("ext4:noatime", 1.0),
+        ("xfs", 1.2),
+        ("xfs:noatime", 1.2),
+        ("xfs:a", 1.3),
+        ("xfs:a+noatime", 1.3001),
+    ];
+    let (candidates, speeds) = measured(&all, 8, 0.001, 1);
+    assert_eq!(decide(&speeds, &candidates, "ext4", 40).unwrap().name, "xfs:a");
+    assert_eq!(in_order(&speeds, &candidates).last().unwrap().filesystem, "ext4");
+    let found = gain(&speeds, "xfs:a", "ext4", 40).unwrap();
+    assert!(found.shown && (found.ratio - 1.3).abs() < 0.01, "{found:?}");
+}
+
+#[test]
+fn nothing_better_leaves_the_simplest() {
+    let wrong = (0..200).filter(|seed| {
+        let names: Vec<String> = (0..40).map(|at| format!("xfs:o{at}")).collect();
+        let mut all = vec![("ext4", 1.0)];
+        all.extend(names.iter().map(|name| (name.as_str(), 1.0)));
+        let (candidates, speeds) = measured(&all, 4, 0.05, *seed);
+        decide(&speeds, &candidates, "ext4", all.len()).unwrap().name != "ext4"
+    });
+    let wrong = wrong.count();
+    // Of 200 searches 5 % may be wrong: 10, and 21 with a probability of 0.001.
+    assert!(wrong <= 20, "{wrong} of 200 searches found what is not there");
+}
+
+#[test]
+fn one_repeat_shows_nothing_and_what_failed_is_not_taken() {
+    let (candidates, mut speeds) = measured(&[("ext4", 1.0), ("xfs", 2.0)], 1, 0.0, 3);
+    assert_eq!(decide(&speeds, &candidates, "ext4", 2).unwrap().name, "ext4", "one repeat is no evidence");
+    speeds.insert("ext4".into(), vec![None]);
+    assert_eq!(decide(&speeds, &candidates, "ext4", 2).unwrap().name, "xfs");
+    speeds.insert("xfs".into(), vec![None]);
+    assert_eq!(decide(&speeds, &candidates, "ext4", 2), None);
+}

@@ -1,0 +1,112 @@
+//! Which file systems are asked, and which are left out by fact.
+
+use anyhow::Result;
+use mountmark_findings::advice::LeftOut;
+use mountmark_model::FileSystem;
+use mountmark_model::facts::{Fact, Topic};
+use mountmark_plan::{Catalogue, configurations};
+
+use super::Arguments;
+
+/// The file systems that meet the needs, in the user's order or the catalogue's; the others are left out, with the reason.
+pub fn choose(catalogue: &Catalogue, arguments: &Arguments, left_out: &mut Vec<LeftOut>) -> Result<Vec<String>> {
+    let named: Vec<&FileSystem> = match arguments.fs.is_empty() {
+        true => catalogue.list::<FileSystem>().collect(),
+        false => arguments.fs.iter().map(|name| catalogue.get::<FileSystem>(name)).collect::<Result<_, _>>()?,
+    };
+    let mut chosen = Vec::new();
+    for filesystem in named {
+        match obstacle(filesystem, arguments) {
+            None => chosen.push(filesystem.name.clone()),
+            Some(why) => left_out.push(LeftOut { what: filesystem.name.clone(), why }),
+        }
+    }
+    Ok(chosen)
+}
+
+/// Why a file system is not asked, as a sentence's end.
+fn obstacle(filesystem: &FileSystem, arguments: &Arguments) -> Option<String> {
+    let unmet = unmet(filesystem, &arguments.need);
+    general_obstacle(filesystem, arguments).or_else(|| (!unmet.is_empty()).then(|| unmet.join("; ")))
+}
+
+/// The same, whatever is needed.
+fn general_obstacle(filesystem: &FileSystem, arguments: &Arguments) -> Option<String> {
+    let fact = |topic: Topic| filesystem.facts.get(&topic);
+    let said = |fact: &Fact| format!("\"{}\"", fact.says);
+    if let Some(reason) = &filesystem.unavailable {
+        return Some(reason.trim_end_matches('.').to_owned());
+    }
+    // Whoever names a file system has decided that it is one for him, and kept.
+    if arguments.fs.is_empty() {
+        let general = fact(Topic::Purpose).filter(|fact| fact.is_met() == Some(false));
+        if let Some(purpose) = general {
+            return Some(format!("it is for another purpose: {}", said(purpose)));
+        }
+        let is_kept = fact(Topic::Support).is_some_and(|fact| fact.is_met() == Some(true));
+        if !is_kept && !arguments.allow.iter().any(|allowed| allowed == "unmaintained") {
+            return Some(match fact(Topic::Support) {
+                Some(fact) => format!("it is not maintained: {}; --allow unmaintained asks it too", said(fact)),
+                None => "nobody has looked up whether it is maintained; --allow unmaintained asks it too".into(),
+            });
+        }
+    }
+    None
+}
+
+/// The needs that a file system does not meet, each with what it has.
+fn unmet(filesystem: &FileSystem, needs: &[Topic]) -> Vec<String> {
+    let why = |topic: &Topic| match filesystem.facts.get(topic) {
+        Some(fact) if fact.is_met() == Some(true) => None,
+        Some(fact) => Some(format!("--need {}: it has \"{}\"", topic.title(), fact.says)),
+        None => Some(format!("--need {}: nobody has looked up whether it has that", topic.title())),
+    };
+    needs.iter().filter_map(why).collect()
+}
+
+/// The file system that lacks the fewest needs, of those that would be asked without them, and what it lacks.
+pub fn nearest(catalogue: &Catalogue, arguments: &Arguments) -> Option<String> {
+    let without = |filesystem: &&FileSystem| general_obstacle(filesystem, arguments).is_none();
+    let all = catalogue.list::<FileSystem>().filter(|one| arguments.fs.is_empty() || arguments.fs.contains(&one.name));
+    let (nearest, lacks) =
+        all.filter(without).map(|one| (one, unmet(one, &arguments.need))).min_by_key(|(_, lacks)| lacks.len())?;
+    Some(format!("the nearest is {}: {}", nearest.name, lacks.join("; ")))
+}
+
+/// Why an option is not tried: it takes away what documents promise of its file system's defaults, or nobody wrote down what
+/// it does to that. `None` if it takes nothing away, or the user needs nothing.
+pub fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, with: &str) -> Result<Option<String>> {
+    if arguments.survive.0.is_none() || arguments.allow.iter().any(|allowed| allowed == WEAKER) {
+        return Ok(None);
+    }
+    let both = configurations(catalogue, &[filesystem.to_owned(), with.to_owned()])?;
+    let [defaults, with] = &both[..] else { return Ok(None) };
+    let ((own, _), (kept, undocumented)) = (defaults.promises(), with.promises());
+    let lost: Vec<String> =
+        own.levels.iter().filter(|level| !kept.has(*level)).map(|level| level.to_string()).collect();
+    Ok(match undocumented {
+        Some(reason) => Some(format!("{reason}; --allow {WEAKER} asks it too")),
+        None if !lost.is_empty() => {
+            Some(format!("it takes away what the defaults promise ({}); --allow {WEAKER} asks it too", lost.join(", ")))
+        }
+        None => None,
+    })
+}
+
+/// The value of `--allow` for options that take promises away.
+pub const WEAKER: &str = "weaker-promises";
+
+/// What the user needs, as typed.
+pub fn needs(arguments: &Arguments) -> Vec<String> {
+    let survive = arguments.survive.0.map_or("nothing", |survive| survive.name());
+    let facts = arguments.need.iter().map(|topic| format!("--need {}", topic.title()));
+    let allowed = arguments.allow.iter().map(|what| format!("--allow {what}"));
+    std::iter::once(format!("--survive {survive}")).chain(facts).chain(allowed).collect()
+}
+
+/// What is left out, where there is no answer that has it.
+pub fn say_left_out(left_out: &[LeftOut]) {
+    for LeftOut { what, why } in left_out {
+        say!("mountmark: {what} is left out: {why}");
+    }
+}

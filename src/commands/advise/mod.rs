@@ -1,0 +1,268 @@
+//! `mountmark advise`: which file system, made and mounted how, a work should run on.
+//!
+//! It leaves out by fact what cannot meet the needs, screens options, narrows down over repeats, asks when the answer would be
+//! another, and says why. Each step is a run of `mountmark run` on one disk size and one seed, so that the shelf has
+//! what was measured before: the same command goes on after Ctrl-C.
+
+mod candidates;
+mod screen;
+mod search;
+mod turns;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mountmark_document::writers::Options;
+use mountmark_findings::advice::{self, Advice, Advised, Candidate, Screened, Tried};
+use mountmark_findings::why::{explain, say};
+use mountmark_findings::{Gain, Survive, shell_word};
+use mountmark_lab::SILENCE_LIMIT;
+use mountmark_model::facts::Topic;
+use mountmark_model::{Configuration, FileSystem};
+use mountmark_plan::{Catalogue, configurations};
+
+use super::run::{LabOptions, ShelfOptions, Stop};
+use super::why::{self, ProfileOptions};
+use crate::catalogue;
+use crate::common::{self, StoreOptions, WrongUse};
+use crate::work_options::WorkOptions;
+use search::Search;
+
+/// Say which file system, made and mounted how, a work should run on, and why
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    work: WorkOptions,
+    /// File systems to choose from, separated by commas; the first is taken if nothing is better [default: all that are
+    /// maintained and made for the disk of one machine]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    fs: Vec<String>,
+    /// What has to survive a power cut: fsync (what a returned fsync covers), rename (that, and a file replaced by a rename is
+    /// whole), everything-returned (mounted with sync), nothing
+    #[arg(long, value_name = "WHAT", default_value = "fsync", value_parser = survive)]
+    survive: Wanted,
+    /// What it must have, separated by commas: checksums, snapshots, shrinking, reflink, quota, case-folding, encryption,
+    /// compression
+    #[arg(long, value_name = "FACTS", value_delimiter = ',')]
+    need: Vec<Topic>,
+    /// Also what is left out otherwise: unmaintained file systems; weaker-promises, options that take away what the defaults
+    /// promise after a power cut
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["unmaintained", candidates::WEAKER])]
+    allow: Vec<String>,
+    /// How long it may take: what does not fit is said to be not asked
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = common::duration)]
+    budget: Duration,
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size, and a command's [default: 0.02]
+    #[arg(long, value_name = "SCALE", allow_hyphen_values = true)]
+    scale: Option<String>,
+    /// Seed of all random choices
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// The computer of the virtual lab; `mountmark list machines`
+    #[arg(long, value_name = "MACHINE", default_value_t = LabOptions::usual().machine())]
+    machine: String,
+    /// The disk under test instead of the machine's
+    #[arg(long, value_name = "DISK")]
+    disk: Option<String>,
+    /// The guest's kernel, as after `run --kernel`
+    #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
+    kernel: String,
+    /// Guests side by side [default: the number of processors]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    #[command(flatten)]
+    shelf: ShelfOptions,
+    /// How to print: table, markdown, json or html [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Write it to this file too, in the format of its ending: .md, .json, .html
+    #[arg(long, value_name = "FILE")]
+    also: Vec<PathBuf>,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+/// What has to survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wanted(Option<Survive>);
+
+fn survive(text: &str) -> Result<Wanted, String> {
+    if text == "nothing" { Ok(Wanted(None)) } else { text.parse().map(|found| Wanted(Some(found))) }
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    common::format_of::<Advised>(arguments.format.as_deref())?;
+    let also = arguments.also.iter().map(|path| common::by_ending::<Advised>(path)).collect::<Result<Vec<_>>>()?;
+    if !arguments.work.is_given() {
+        bail!(WrongUse("say what the work is: --suite NAME, or a command after --".into()));
+    }
+    if arguments.work.is_compared() {
+        bail!(WrongUse("--compare: advice is about file systems; use mountmark run for two builds".into()));
+    }
+    super::run::check_jobs(arguments.jobs)?;
+    let catalogue = catalogue::load()?;
+    if let Some(suite) = &arguments.work.suite {
+        catalogue.suite(suite)?;
+    }
+    let mut search = Search::new(&arguments);
+    let chosen = candidates::choose(&catalogue, &arguments, &mut search.left_out)?;
+    let Some(first) = chosen.first() else {
+        candidates::say_left_out(&search.left_out);
+        let nearest =
+            candidates::nearest(&catalogue, &arguments).map_or(String::new(), |nearest| format!("; {nearest}"));
+        say!("mountmark: no file system meets these needs{nearest}");
+        return Ok(common::FAILED);
+    };
+    let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());
+    let usual = usual.and_then(|one| chosen.iter().find(|name| **name == one.name));
+    let simplest = usual.unwrap_or(first);
+    let found = search.all(&catalogue, &chosen, simplest)?;
+    let Some(answer) = found else {
+        candidates::say_left_out(&search.left_out);
+        if let Some(code) = search.stopped {
+            say!("mountmark: stopped before anything could be said; the same command goes on");
+            return Ok(code);
+        }
+        say!("mountmark: no file system ran this work to its end; `mountmark show` has what was printed");
+        return Ok(common::FAILED);
+    };
+    let advice = advice(&catalogue, &arguments, &mut search, answer, simplest)?;
+    common::print(&common::written(&Advised(&advice), arguments.format.as_deref())?)?;
+    for (path, format) in &also {
+        common::write_whole(path, &format.write(&Advised(&advice), &Options::default())?)?;
+        say!("mountmark: wrote {}", path.display());
+    }
+    if let Some(code) = search.stopped {
+        say!("mountmark: stopped: this is what is known so far; the same command goes on");
+        return Ok(code);
+    }
+    Ok(common::DONE)
+}
+
+/// The answer with all its evidence.
+fn advice(
+    catalogue: &Catalogue,
+    arguments: &Arguments,
+    search: &mut Search,
+    answer: Candidate,
+    simplest: &str,
+) -> Result<Advice> {
+    let name = answer.name.clone();
+    let second = search.second(&answer);
+    let turns = turns::ask(search, &answer, second.as_ref(), simplest)?;
+    let why = match &second {
+        Some(second) => reasons(search, &answer, second)?,
+        None => Vec::new(),
+    };
+    let all = search.tried.clone();
+    let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();
+    let gains = advice::gains(&search.speeds, &pairs, search.searched());
+    let gain = |other: &str| {
+        let at = all.iter().position(|one| one.name == other && other != name)?;
+        gains[at]
+    };
+    let own: Vec<Configuration> = configurations(catalogue, std::slice::from_ref(&name))?;
+    let made = own.first().context("a configuration has a name")?;
+    let run = search.latest.as_ref().context("something was measured")?;
+    let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
+    let tried = |candidate: &Candidate| {
+        let (configuration, repeats) = (candidate.name.clone(), search.speeds[&candidate.name].len());
+        let gain = if configuration == name { Some(Gain::NONE) } else { gain(&configuration).map(Gain::inverse) };
+        Some(Tried { configuration, repeats, gain: gain? })
+    };
+    let mut table: Vec<Tried> = all.iter().filter_map(tried).collect();
+    table.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
+    let risks = search
+        .screened
+        .iter()
+        .filter(|one| one.filesystem == answer.filesystem && answer.options.contains(&one.option));
+    Ok(Advice {
+        work: search.work(),
+        machine: arguments.machine.clone(),
+        disk: run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default(),
+        kernel: run.environment.kernel.clone(),
+        needs: candidates::needs(arguments),
+        mkfs: mkfs(made),
+        fstab: fstab(made),
+        risks: risks.filter_map(|one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect(),
+        over_simplest: gain(simplest),
+        over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
+        second: second.as_ref().and_then(|second| {
+            let (configuration, repeats) = (second.name.clone(), search.speeds[&second.name].len());
+            Some(Tried { gain: gain(&configuration)?, configuration, repeats })
+        }),
+        after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
+        why,
+        turns,
+        screened: search.screened.clone(),
+        tried: table,
+        left_out: search.left_out.clone(),
+        not_asked: search.not_asked.clone(),
+        cells: search.cells,
+        runs: search.runs.clone(),
+        confirm: confirm(arguments, &name, second.as_ref().map_or(simplest, |second| &second.name), search),
+        simplest: simplest.to_owned(),
+        answer,
+    })
+}
+
+/// The command that makes it, without the words that keep it from asking: whoever pastes it wants to be asked.
+fn mkfs(made: &Configuration) -> String {
+    let words = made.mkfs_command("/dev/DEVICE");
+    let words = words.iter().filter(|word| !["-q", "-f", "-F"].contains(&word.as_str()));
+    words.map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The line of /etc/fstab.
+fn fstab(made: &Configuration) -> String {
+    let options = if made.mount_options.is_empty() { "defaults".to_owned() } else { made.mount_options.join(",") };
+    format!("UUID=... /FOLDER {} {options} 0 2", made.filesystem.mount_type)
+}
+
+/// The command that measures the answer beside another on a disk of one's own.
+fn confirm(arguments: &Arguments, answer: &str, other: &str, search: &Search) -> String {
+    let mut words = vec!["sudo".to_owned(), "mountmark".into(), "run".into(), "--lab".into(), "host".into()];
+    words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), format!("{answer},{other}")]);
+    words.extend(["--precision".into(), "2%".into(), "--scale".into(), search.scale()]);
+    words.extend(arguments.work.words());
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The largest differences between the answer and another configuration, a sentence each.
+fn reasons(search: &mut Search, answer: &Candidate, second: &Candidate) -> Result<Vec<String>> {
+    if search.is_over("why it is faster") {
+        return Ok(Vec::new());
+    }
+    say!("mountmark: looking for what makes the difference");
+    let Some(run) = search.beside(&[answer.name.clone(), second.name.clone()], 1, &[])? else { return Ok(Vec::new()) };
+    let stop = Stop::on_signals()?;
+    let store = search.arguments.store.open_read_only()?;
+    let guests = ProfileOptions {
+        jobs: search.arguments.jobs.unwrap_or(2),
+        silence_limit: SILENCE_LIMIT,
+        callers: false,
+        stop: &stop,
+    };
+    let mut findings = mountmark_findings::findings(&run, &mountmark_findings::Options::default());
+    findings.tasks.retain(|task| !task.step);
+    Ok(match why::explain_largest(&run, &findings, 2, &store, guests)? {
+        why::Outcome::Explained(all) => {
+            all.iter().filter_map(|one| Some(format!("{}: {}", one.task, sentence(one)?))).collect()
+        }
+        why::Outcome::Fault(fault) => vec![fault],
+        why::Outcome::Stopped => {
+            search.stopped = Some(stop.code());
+            Vec::new()
+        }
+    })
+}
+
+fn sentence(explained: &why::Explained) -> Option<String> {
+    let [one, other] = &explained.ledgers[..] else { return None };
+    Some(say::difference(&explain(one, other, None)))
+}

@@ -1,0 +1,111 @@
+//! When the answer would be another: the same work in other situations.
+
+use anyhow::Result;
+use mountmark_findings::advice::{self, Candidate, Speeds, Turn};
+use mountmark_model::Bytes;
+
+use super::search::Search;
+
+/// Repeats in each situation.
+const REPEATS: u32 = 3;
+
+/// The kernel series before the usual one.
+const BEFORE: &str = "6.1";
+
+/// A situation: its name, and the words of `mountmark run` that make it.
+struct Situation {
+    name: String,
+    words: Vec<String>,
+    /// The memory in bytes, if it is that point of a curve.
+    ram: Option<u64>,
+}
+
+/// The answer beside the second and the simplest, in each situation.
+pub fn ask(search: &mut Search, answer: &Candidate, second: Option<&Candidate>, simplest: &str) -> Result<Vec<Turn>> {
+    let mut others: Vec<String> = second.iter().map(|second| second.name.clone()).collect();
+    if simplest != answer.name && !others.iter().any(|other| other == simplest) {
+        others.push(simplest.to_owned());
+    }
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = std::iter::once(answer.name.clone()).chain(others.iter().cloned()).collect();
+    let situations = situations(search);
+    let (mut all, mut asked) = (Speeds::new(), Vec::new());
+    for situation in situations {
+        let cells = names.len() * REPEATS as usize;
+        if search.does_not_fit(cells, &format!("with {}", situation.name)) {
+            continue;
+        }
+        say!("mountmark: with {}", situation.name);
+        let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
+        let run = match search.beside(&names, REPEATS, &words) {
+            Ok(Some(run)) => run,
+            Ok(None) => break,
+            Err(error) => {
+                search.not_asked.push(format!("with {}: {error:#}", situation.name));
+                continue;
+            }
+        };
+        let points = || run.plan.vary.iter().flat_map(|vary| &vary.points);
+        let point = situation.ram.and_then(|ram| points().find(|point| point.value as u64 == ram));
+        let speeds = advice::speeds_at(&run, point.map(|point| point.text.as_str()));
+        for (name, speeds) in speeds {
+            all.insert(in_situation(&situation.name, &name), speeds);
+        }
+        asked.extend(others.iter().map(|other| (situation.name.clone(), other.clone())));
+    }
+    // All situations together: few repeats of each say more so.
+    let both = |(situation, other): &(String, String)| [&answer.name, other].map(|name| in_situation(situation, name));
+    let pairs: Vec<[String; 2]> = asked.iter().map(both).collect();
+    let pairs: Vec<(&str, &str)> = pairs.iter().map(|[one, other]| (one.as_str(), other.as_str())).collect();
+    let mut turns = Vec::new();
+    for ((situation, beside), gain) in asked.iter().zip(advice::gains(&all, &pairs, pairs.len())) {
+        match gain {
+            Some(gain) => {
+                let (situation, beside) = (situation.clone(), beside.clone());
+                turns.push(Turn { situation, beside, order: advice::order(&gain), gain });
+            }
+            None => search.not_asked.push(format!("with {situation}, beside {beside}: one of the two failed there")),
+        }
+    }
+    Ok(turns)
+}
+
+/// What a configuration is called in a situation.
+fn in_situation(situation: &str, name: &str) -> String {
+    format!("{situation}: {name}")
+}
+
+fn situations(search: &Search) -> Vec<Situation> {
+    let Some(plan) = search.plan() else { return Vec::new() };
+    let one = |name: String, words: &[&str]| Situation {
+        name,
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        ram: None,
+    };
+    let mut out = Vec::new();
+    let disk = plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default();
+    for other in ["hdd", "ssd", "nvme"].into_iter().filter(|other| *other != disk) {
+        out.push(one(format!("disk {other}"), &["--disk", other]));
+    }
+    if !plan.kernel.starts_with(BEFORE) || plan.kernel.starts_with("6.12") {
+        out.push(one(format!("kernel {BEFORE}"), &["--kernel", BEFORE]));
+    }
+    let ram = plan.machine.ram.0;
+    // Above it there is no place for disks in a guest's addresses.
+    const MOST: u64 = 2944 << 20;
+    for other in [ram / 2, (2 * ram).min(MOST)] {
+        if other != ram {
+            let [low, high] = [other.min(ram), other.max(ram)].map(|size| size >> 20);
+            let range = format!("ram={low}MiB..{high}MiB:2");
+            out.push(Situation { ram: Some(other), ..one(format!("memory {}", Bytes(other)), &["--vary", &range]) });
+        }
+    }
+    let has_size = plan.cells.first().is_some_and(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some());
+    let scale = plan.scale.factor();
+    for (name, times) in [("half the work", 0.5), ("twice the work", 2.0)].into_iter().filter(|_| has_size) {
+        out.push(one(name.into(), &["--scale", &format!("{}", scale * times)]));
+    }
+    out
+}

@@ -1,0 +1,87 @@
+//! `mountmark advise`: the answer, what it says of it, and what it refuses.
+
+use serde_json::Value;
+
+use crate::lab::{Lab, Ran};
+
+fn advise(lab: &Lab, words: &[&str]) -> Ran {
+    let out = lab.out().to_string_lossy().into_owned();
+    lab.command(&[&["advise", "--out", &out], words].concat())
+}
+
+/// Each sync waits for a flush of the disk: what sends none is faster by far, and loses what was synced.
+const SYNCS: &str = r#"
+[[task]]
+id = "mail"
+title = "write and sync"
+run = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i > f$i; sync f$i; done"
+"#;
+
+#[test]
+fn the_answer_has_its_evidence() {
+    let Some(lab) = Lab::with_guests("the_answer_has_its_evidence", 2) else { return };
+    let suite = lab.suite("mail", SYNCS);
+    let lab = lab.taking_cells();
+    let json = lab.path("answer.json").to_string_lossy().into_owned();
+    let page = lab.path("answer.html").to_string_lossy().into_owned();
+    let words = ["--suite", &suite, "--fs", "nilfs2,jfs", "--budget", "10m", "--also", &json, "--also", &page];
+    let ran = advise(&lab, &words).ended_with(0);
+    ran.says(&["2 file systems with their defaults", "screening of options", "in 2 repeats"]);
+    assert!(ran.stdout.contains("\nTake nilfs2"), "{}", ran.text());
+    assert!(ran.stdout.contains("jfs: --survive fsync: it lost 100 of 100 files"), "{}", ran.text());
+    for heading in ["What options do", "All that was measured", "Left out", "Confirm it on your own disk"] {
+        assert!(ran.stdout.contains(heading), "{heading}: {}", ran.text());
+    }
+    let found: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(found["answer"]["filesystem"], "nilfs2");
+    assert!(found["mkfs"].as_str().unwrap().starts_with("mkfs.nilfs2 "), "{found}");
+    assert!(found["screened"].as_array().unwrap().iter().any(|one| one["option"] == "noatime"), "{found}");
+    let left_out = |what: &str| found["left_out"].as_array().unwrap().iter().any(|one| one["what"] == what);
+    assert!(left_out("jfs"), "{found}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("Which file system for"));
+
+    // The same command has everything on the shelf, and the same answer.
+    let again = advise(&lab, &words).ended_with(0);
+    assert!(!again.stderr.contains(", 1 measured"), "{}", again.text());
+    let same: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!((&same["answer"], &same["tried"]), (&found["answer"], &found["tried"]));
+
+    // Who needs nothing gets what needs nothing.
+    let free = advise(&lab, &["--suite", &suite, "--fs", "nilfs2,jfs", "--survive", "nothing", "--format", "json"]);
+    let free: Value = serde_json::from_str(&free.ended_with(0).stdout).unwrap();
+    assert_eq!(free["answer"]["filesystem"], "jfs", "{free}");
+    assert!(free["over_simplest"]["ratio"].as_f64().unwrap() > 1.2, "{free}");
+    assert!(free["after_cut"].as_str().unwrap().contains("100 of 100"), "{free}");
+    assert!(!free["turns"].as_array().unwrap().is_empty() && !free["why"].as_array().unwrap().is_empty(), "{free}");
+}
+
+#[test]
+fn a_work_that_fails_everywhere_and_a_budget_that_is_too_small_are_said() {
+    let Some(lab) = Lab::with_guests("a_work_that_fails_everywhere", 2) else { return };
+    let ran = advise(&lab, &["--fs", "ext4,xfs", "--", "sh", "-c", "exit 3"]).ended_with(1);
+    ran.says(&["sh failed on ", "no file system ran this work to its end"]);
+    let ran = advise(&lab, &["--fs", "ext4", "--budget", "1s", "--", "true"]).ended_with(0);
+    assert!(ran.stdout.contains("what options do: the budget is used"), "{}", ran.text());
+    assert!(ran.stdout.contains("Take ext4 as it is"), "{}", ran.text());
+    assert!(ran.stdout.contains("ext4:nojournal: it takes away what the defaults promise"), "{}", ran.text());
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_before_anything_begins() {
+    let lab = Lab::without_guests();
+    let ran = advise(&lab, &["--suite", "varmail", "--need", "snapshots,encryption", "--fs", "ext4,btrfs"]);
+    let ran = ran.ended_with(1);
+    ran.says(&[
+        "ext4 is left out: --need snapshots: it has \"no\"",
+        "the nearest is ",
+        "no file system meets these needs",
+    ]);
+    let refused = |words: &[&str], says: &[&str]| advise(&lab, words).ended_with(2).says(says);
+    refused(&[], &["say what the work is"]);
+    refused(&["--suite", "nosuch"], &["nosuch"]);
+    refused(&["--suite", "varmail", "--fs", "nosuch"], &["nosuch"]);
+    refused(&["--suite", "varmail", "--need", "speed"], &["there is no fact", "snapshots"]);
+    refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
+    refused(&["--suite", "varmail", "--also", "x.csv"], &["its ending names no format"]);
+    refused(&["--suite", "varmail", "--format", "csv"], &["cannot be written as csv"]);
+}

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::facts::is_day;
+
 /// A promise. Its name in files is that of the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Level {
@@ -173,6 +175,9 @@ impl SyncedLost {
                 self.kernel, self.release
             ));
         }
+        if !is_day(&self.date) {
+            return Some(format!("synced_lost: date is {:?}; give a day such as 2026-11-27", self.date));
+        }
         (self.files > self.of || self.of == 0)
             .then(|| format!("synced_lost: {} of {} files cannot be lost", self.files, self.of))
     }
@@ -247,6 +252,7 @@ mod tests {
         assert_eq!(lost.fault(), None);
         assert!(SyncedLost { files: 101, ..lost.clone() }.fault().unwrap().contains("101 of 100"));
         assert!(SyncedLost { kernel: "6".into(), ..lost.clone() }.fault().is_some());
+        assert!(SyncedLost { date: "today".into(), ..lost.clone() }.fault().unwrap().contains("give a day"));
         assert!(SyncedLost { release: "6.12.1".into(), ..lost }.fault().is_some());
     }
 

@@ -4,19 +4,21 @@ use mountmark_document::number::and;
 
 use crate::advice::find::{Advice, Candidate, Order, Turn};
 use crate::effects::find::Gain;
-use crate::effects::say::signed;
 
-/// `27 % faster (24 to 31 %)`.
-fn faster(gain: &Gain) -> String {
-    let percent = |ratio: f64| format!("{:.0}", 100.0 * (ratio - 1.0));
-    let between = gain.interval.map(|interval| match gain.ratio >= 2.0 {
-        true => format!(" ({:.1} to {:.1})", interval.low, interval.high),
-        false => format!(" ({} to {} %)", percent(interval.low), percent(interval.high)),
-    });
-    let between = between.unwrap_or_default();
-    match gain.ratio {
-        many if many >= 2.0 => format!("{many:.1} times as fast{between}"),
-        more => format!("{} % faster{between}", percent(more)),
+/// `27 % faster (24 to 31 %) than ext4`, or `2.5 times as fast (2.3 to 2.8) as ext4`.
+fn faster(gain: &Gain, other: &str) -> String {
+    let is_many = gain.ratio >= 2.0;
+    let number = |ratio: f64| match is_many {
+        true => format!("{ratio:.1}"),
+        false => format!("{:.0}", 100.0 * (ratio - 1.0)),
+    };
+    let unit = if is_many { "" } else { " %" };
+    let between = gain.interval.map(|interval| [number(interval.low), number(interval.high)]);
+    let between = between.map_or(String::new(), |[low, high]| format!(" ({low} to {high}{unit})"));
+    let own = number(gain.ratio);
+    match is_many {
+        true => format!("{own} times as fast{between} as {other}"),
+        false => format!("{own} % faster{between} than {other}"),
     }
 }
 
@@ -31,34 +33,35 @@ pub(crate) fn named(candidate: &Candidate) -> String {
 /// The answer in one breath.
 pub(crate) fn headline(advice: &Advice) -> String {
     let name = named(&advice.answer);
-    let Some(over) = &advice.over_simplest else {
-        return format!(
-            "Take {name}: of {} configurations none is shown to be faster for {} than this default.",
-            advice.tried.len(),
-            advice.work
-        );
+    let (tried, work, simplest) = (advice.tried.len(), &advice.work, &advice.simplest);
+    let over = match &advice.over_simplest {
+        Some(over) => over,
+        None if advice.answer.name == *simplest => {
+            return format!(
+                "Take {name}: of {tried} configurations none is shown to be faster for {work} than this default."
+            );
+        }
+        None => {
+            return format!(
+                "Take {name}: it is the fastest of {tried} configurations for {work}. {simplest} has no figures."
+            );
+        }
     };
     let second = advice.second.as_ref().filter(|second| second.configuration != advice.simplest).map(|second| {
         match second.gain {
             gain if gain.shown && gain.ratio > 1.0 => {
-                format!(", and {} than {}, the second", faster(&gain), second.configuration)
+                format!(", and {}, the second", faster(&gain, &second.configuration))
             }
             _ => format!(", and level with {}", second.configuration),
         }
     });
-    format!(
-        "Take {name}: for {} it is {} than {}, the default{}.",
-        advice.work,
-        faster(over),
-        advice.simplest,
-        second.unwrap_or_default()
-    )
+    format!("Take {name}: for {work} it is {}, the default{}.", faster(over, simplest), second.unwrap_or_default())
 }
 
 /// What its own options bring.
 pub(crate) fn over_defaults(advice: &Advice) -> Option<String> {
     let gain = advice.over_defaults.as_ref()?;
-    Some(format!("{} than {} with its defaults.", faster(gain), advice.answer.filesystem))
+    Some(format!("{} with its defaults.", faster(gain, &advice.answer.filesystem)))
 }
 
 /// What becomes of the order in a situation.
@@ -76,10 +79,13 @@ pub(crate) fn turns(advice: &Advice) -> String {
         .turns
         .iter()
         .filter(|turn| turn.order == Order::Turns)
-        .map(|turn| format!("{} ({} is {} there)", turn.situation, turn.beside, signed(1.0 / turn.gain.ratio)))
+        .map(|turn| {
+            format!("{} ({} is {} there)", turn.situation, turn.beside, faster(&turn.gain.inverse(), "the answer"))
+        })
         .collect();
     match (advice.turns.len(), turned.len()) {
         (0, _) => "Nobody asked in which other situations it holds.".into(),
+        (1, 0) => "In the one other comparison no other is shown to be faster.".into(),
         (all, 0) => format!("In none of {all} other comparisons is another one shown to be faster."),
         (_, _) => format!("It would be another with {}.", and(&turned)),
     }

@@ -46,6 +46,13 @@ fn the_answer_has_its_evidence() {
     let same: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!((&same["answer"], &same["tried"]), (&found["answer"], &found["tried"]));
 
+    // Asked again, it says what it was; what is said otherwise stands in the place of what was said.
+    let then = advise(&lab, &["--again", &json, "--budget", "1s", "--format", "json"]).ended_with(0);
+    let then: Value = serde_json::from_str(&then.stdout).unwrap();
+    assert_eq!((&then["before"]["name"], &then["before"]["sentence"]), (&same["answer"]["name"], &same["sentence"]));
+    assert!(!then["not_asked"].as_array().unwrap().is_empty(), "{then}");
+    advise(&lab, &["--again", &page]).ended_with(2).says(&["--again"]);
+
     // Who needs nothing gets what needs nothing.
     let free = advise(&lab, &["--suite", &suite, "--fs", "nilfs2,jfs", "--survive", "nothing", "--format", "json"]);
     let free: Value = serde_json::from_str(&free.ended_with(0).stdout).unwrap();
@@ -60,6 +67,8 @@ fn a_work_that_fails_everywhere_and_a_budget_that_is_too_small_are_said() {
     let Some(lab) = Lab::with_guests("a_work_that_fails_everywhere", 2) else { return };
     let ran = advise(&lab, &["--fs", "ext4,xfs", "--", "sh", "-c", "exit 3"]).ended_with(1);
     ran.says(&["sh failed on ", "no file system ran this work to its end"]);
+    let ran = advise(&lab, &["--fs", "jfs", "--", "sh", "-c", "echo 1 > f; sync f"]).ended_with(1);
+    ran.says(&["jfs is left out: --survive fsync", "--survive nothing asks without that"]);
     let ran = advise(&lab, &["--fs", "ext4", "--budget", "1s", "--", "true"]).ended_with(0);
     assert!(ran.stdout.contains("what options do: the budget is used"), "{}", ran.text());
     assert!(ran.stdout.contains("Take ext4 as it is"), "{}", ran.text());

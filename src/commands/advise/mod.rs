@@ -4,6 +4,7 @@
 //! another, and says why. Each step is a run of `mountmark run` on one disk size and one seed, so that the shelf has
 //! what was measured before: the same command goes on after Ctrl-C.
 
+mod again;
 mod candidates;
 mod screen;
 mod search;
@@ -33,7 +34,7 @@ use search::Search;
 /// Say which file system, made and mounted how, a work should run on, and why
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
+    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -54,6 +55,10 @@ pub struct Arguments {
     /// promise after a power cut
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["unmaintained", candidates::WEAKER])]
     allow: Vec<String>,
+    /// Ask once more what this answer was asked, which --also FILE.json wrote, and say what it was then. Other options stand in
+    /// the place of its own, such as --kernel sid
+    #[arg(long, value_name = "FILE.json")]
+    again: Option<PathBuf>,
     /// How long it may take: what does not fit is said to be not asked
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = common::duration)]
     budget: Duration,
@@ -95,7 +100,14 @@ fn survive(text: &str) -> Result<Wanted, String> {
     if text == "nothing" { Ok(Wanted(None)) } else { text.parse().map(|found| Wanted(Some(found))) }
 }
 
-pub fn run(arguments: Arguments) -> Result<u8> {
+pub fn run(given: Arguments) -> Result<u8> {
+    let (arguments, words, before) = match &given.again {
+        Some(path) => {
+            let (arguments, words, before) = again::load(path, &given)?;
+            (arguments, words, Some(before))
+        }
+        None => (given, again::words()?, None),
+    };
     common::format_of::<Advised>(arguments.format.as_deref())?;
     let also = arguments.also.iter().map(|path| common::by_ending::<Advised>(path)).collect::<Result<Vec<_>>>()?;
     if !arguments.work.is_given() {
@@ -120,18 +132,15 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     };
     let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());
     let usual = usual.and_then(|one| chosen.iter().find(|name| **name == one.name));
-    let simplest = usual.unwrap_or(first);
-    let found = search.all(&catalogue, &chosen, simplest)?;
+    let found = search.all(&catalogue, &chosen, usual.unwrap_or(first))?;
     let Some(answer) = found else {
-        candidates::say_left_out(&search.left_out);
         if let Some(code) = search.stopped {
             say!("mountmark: stopped before anything could be said; the same command goes on");
             return Ok(code);
         }
-        say!("mountmark: no file system ran this work to its end; `mountmark show` has what was printed");
         return Ok(common::FAILED);
     };
-    let advice = advice(&catalogue, &arguments, &mut search, answer, simplest)?;
+    let advice = Advice { words, before, ..advice(&catalogue, &arguments, &mut search, answer)? };
     common::print(&common::written(&Advised(&advice), arguments.format.as_deref())?)?;
     for (path, format) in &also {
         common::write_whole(path, &format.write(&Advised(&advice), &Options::default())?)?;
@@ -145,16 +154,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 }
 
 /// The answer with all its evidence.
-fn advice(
-    catalogue: &Catalogue,
-    arguments: &Arguments,
-    search: &mut Search,
-    answer: Candidate,
-    simplest: &str,
-) -> Result<Advice> {
-    let name = answer.name.clone();
+fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, answer: Candidate) -> Result<Advice> {
+    let (name, simplest) = (answer.name.clone(), search.simplest.clone());
     let second = search.second(&answer);
-    let turns = turns::ask(search, &answer, second.as_ref(), simplest)?;
+    let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
     let why = match &second {
         Some(second) => reasons(search, &answer, second)?,
         None => Vec::new(),
@@ -190,7 +193,7 @@ fn advice(
         mkfs: mkfs(made),
         fstab: fstab(made),
         risks: risks.filter_map(|one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect(),
-        over_simplest: gain(simplest),
+        over_simplest: gain(&simplest),
         over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
         second: second.as_ref().and_then(|second| {
             let (configuration, repeats) = (second.name.clone(), search.speeds[&second.name].len());
@@ -205,8 +208,10 @@ fn advice(
         not_asked: search.not_asked.clone(),
         cells: search.cells,
         runs: search.runs.clone(),
-        confirm: confirm(arguments, &name, second.as_ref().map_or(simplest, |second| &second.name), search),
-        simplest: simplest.to_owned(),
+        confirm: confirm(arguments, &name, second.as_ref().map_or(&simplest, |second| &second.name), search),
+        simplest,
+        words: Vec::new(),
+        before: None,
         answer,
     })
 }
@@ -227,7 +232,8 @@ fn fstab(made: &Configuration) -> String {
 /// The command that measures the answer beside another on a disk of one's own.
 fn confirm(arguments: &Arguments, answer: &str, other: &str, search: &Search) -> String {
     let mut words = vec!["sudo".to_owned(), "mountmark".into(), "run".into(), "--lab".into(), "host".into()];
-    words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), format!("{answer},{other}")]);
+    let both = if answer == other { answer.to_owned() } else { format!("{answer},{other}") };
+    words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), both]);
     words.extend(["--precision".into(), "2%".into(), "--scale".into(), search.scale()]);
     words.extend(arguments.work.words());
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")

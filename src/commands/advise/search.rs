@@ -10,6 +10,7 @@ use mountmark_plan::{Catalogue, configurations};
 use mountmark_record::RunRecord;
 
 use super::Arguments;
+use super::candidates::say_left_out;
 use super::screen::candidate;
 use crate::commands::run;
 
@@ -28,10 +29,12 @@ pub struct Search<'a> {
     pub tried: Vec<Candidate>,
     pub screened: Vec<Screened>,
     pub left_out: Vec<LeftOut>,
+    /// What is taken if nothing is better.
+    pub simplest: String,
     pub not_asked: Vec<String>,
     /// Names of the runs.
     pub runs: Vec<String>,
-    /// Cells of all runs, those from the shelf included; a cell counts once.
+    /// Cells of all runs, those from the shelf included.
     pub cells: usize,
     /// The last run of the search itself.
     pub latest: Option<RunRecord>,
@@ -51,6 +54,7 @@ impl<'a> Search<'a> {
             tried: Vec::new(),
             screened: Vec::new(),
             left_out: Vec::new(),
+            simplest: String::new(),
             not_asked: Vec::new(),
             runs: Vec::new(),
             cells: 0,
@@ -77,7 +81,7 @@ impl<'a> Search<'a> {
         self.latest.as_ref().map_or_else(|| "1".into(), |run| run.plan.scale.to_string())
     }
 
-    /// The first run of the search, for what it is measured on.
+    /// The last plan of the search, for what it is measured on.
     pub fn plan(&self) -> Option<&Plan> {
         self.latest.as_ref().map(|run| &run.plan)
     }
@@ -102,8 +106,9 @@ impl<'a> Search<'a> {
         is_over
     }
 
-    /// The candidate to take of these file systems; `None` if nothing could be measured.
-    pub fn all(&mut self, catalogue: &Catalogue, filesystems: &[String], simplest: &str) -> Result<Option<Candidate>> {
+    /// The candidate to take of these file systems; `None` if nothing could be measured, or nothing is safe enough: it is said.
+    /// `usual` is taken if nothing is better, or else the first that is safe.
+    pub fn all(&mut self, catalogue: &Catalogue, filesystems: &[String], usual: &str) -> Result<Option<Candidate>> {
         let defaults: Vec<Candidate> = filesystems.iter().map(|name| candidate(name, &[])).collect();
         say!("mountmark: {} with their defaults", counted(defaults.len(), "file system"));
         if !self.measure(&defaults, 1)? {
@@ -111,6 +116,7 @@ impl<'a> Search<'a> {
         }
         if advice::in_order(&self.speeds, &defaults).is_empty() {
             self.say_failure();
+            say!("mountmark: no file system ran this work to its end; `mountmark show` has what was printed");
             return Ok(None);
         }
         self.leave_out_unsafe(catalogue, &defaults)?;
@@ -119,11 +125,17 @@ impl<'a> Search<'a> {
             .filter(|name| !self.left_out.iter().any(|left| left.what == **name))
             .map(|name| catalogue.get::<FileSystem>(name))
             .collect::<Result<_, _>>()?;
+        let simplest = kept.iter().find(|one| one.name == usual).or(kept.first());
+        let Some(simplest) = simplest.map(|one| one.name.clone()) else {
+            say_left_out(&self.left_out);
+            say!("mountmark: nothing that was asked keeps what has to survive; --survive nothing asks without that");
+            return Ok(None);
+        };
+        self.simplest.clone_from(&simplest);
         self.say_best();
         let population = self.screen(catalogue, &kept)?;
-        let left = self.narrow(population, simplest)?;
-        let found = advice::decide(&self.speeds, &left, simplest, self.searched()).cloned();
-        Ok(found)
+        let left = self.narrow(population, &simplest)?;
+        Ok(advice::decide(&self.speeds, &left, &simplest, self.searched()).cloned())
     }
 
     /// Measures candidates in so many repeats; false if the user stopped it.

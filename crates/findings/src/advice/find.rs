@@ -260,4 +260,20 @@ pub struct Advice {
     pub runs: Vec<String>,
     /// The command that measures the answer on a disk of one's own.
     pub confirm: String,
+    /// What was asked, as words behind `advise`.
+    pub words: Vec<String>,
+    /// The answer of before, if it was asked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
+}
+
+/// An answer of before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Before {
+    /// What it said.
+    pub sentence: String,
+    /// The release of its kernel.
+    pub kernel: String,
+    /// Its configuration, as `--fs` takes it.
+    pub name: String,
 }

@@ -2,7 +2,7 @@
 
 use mountmark_document::number::and;
 
-use crate::advice::find::{Advice, Candidate, Order, Turn};
+use crate::advice::find::{Advice, Before, Candidate, Order, Turn};
 use crate::effects::find::Gain;
 
 /// `27 % faster (24 to 31 %) than ext4`, or `2.5 times as fast (2.3 to 2.8) as ext4`.
@@ -56,6 +56,13 @@ pub(crate) fn headline(advice: &Advice) -> String {
         }
     });
     format!("Take {name}: for {work} it is {}, the default{}.", faster(over, simplest), second.unwrap_or_default())
+}
+
+/// What the answer was before.
+pub(crate) fn before(advice: &Advice) -> Option<String> {
+    let Before { sentence, kernel, name } = advice.before.as_ref()?;
+    let is = if *name == advice.answer.name { "The answer is the same" } else { "The answer is another" };
+    Some(format!("{is}. With kernel {kernel} it was: {sentence}"))
 }
 
 /// What its own options bring.

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mountmark_document::forms::{Block, Last, Object, Subject, Table, list};
+use serde::Serialize;
 
 use crate::advice::find::{Advice, Screened, Tried, Turn};
 use crate::advice::say;
@@ -14,7 +15,18 @@ impl Subject for Advised<'_> {
     const COMMAND: &'static str = "advise";
     const NAME: &'static str = "advice";
     const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(|advised| blocks(advised.0));
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|advised, out| out.head(advised.0));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|advised, out| {
+        let Advised(advice) = advised;
+        out.head(&Worded { advice, sentence: say::headline(advice) })
+    });
+}
+
+/// An answer and its sentence.
+#[derive(Serialize)]
+struct Worded<'a> {
+    #[serde(flatten)]
+    advice: &'a Advice,
+    sentence: String,
 }
 
 fn blocks(advice: &Advice) -> Vec<Block> {
@@ -23,6 +35,7 @@ fn blocks(advice: &Advice) -> Vec<Block> {
         vec![Block::Title(format!("Which file system for {}", advice.work)), Block::Text(say::headline(advice))];
     out.push(Block::Command(advice.mkfs.clone()));
     out.push(Block::Command(advice.fstab.clone()));
+    out.extend(say::before(advice).map(|text| fact("before", text)));
     out.extend(say::over_defaults(advice).map(|text| fact("its options", text)));
     out.push(fact("power cut", advice.after_cut.clone()));
     out.extend(advice.risks.iter().map(|risk| fact("risk", risk.clone())));
@@ -52,9 +65,10 @@ fn blocks(advice: &Advice) -> Vec<Block> {
         advice.cells
     )));
     let (often, once): (Vec<&Tried>, Vec<&Tried>) = advice.tried.iter().partition(|one| one.repeats > 1);
-    out.push(Block::Table(tried(if often.is_empty() { &once } else { &often })));
+    out.push(Block::Table(tried(advice, if often.is_empty() { &once } else { &often })));
     if !often.is_empty() && !once.is_empty() {
-        out.push(Block::Text(format!("{} more were measured once, in the screening.", once.len())));
+        let was = if once.len() == 1 { "was" } else { "were" };
+        out.push(Block::Text(format!("{} more {was} measured once, in the screening.", once.len())));
     }
     let left_out: Vec<String> = advice.left_out.iter().map(|left| format!("{}: {}.", left.what, left.why)).collect();
     list(&mut out, "Left out", &left_out);
@@ -89,7 +103,11 @@ fn screened(all: &[Screened]) -> Table {
     Table { keys: 2, ..table(&head, all.iter().map(row).collect(), Last::Words) }
 }
 
-fn tried(all: &[&Tried]) -> Table {
-    let row = |one: &&Tried| vec![one.configuration.clone(), one.repeats.to_string(), say::cell(&one.gain)];
+fn tried(advice: &Advice, all: &[&Tried]) -> Table {
+    let name = |one: &Tried| match advice.left_out.iter().any(|left| left.what == one.configuration) {
+        true => format!("{} (left out)", one.configuration),
+        false => one.configuration.clone(),
+    };
+    let row = |one: &&Tried| vec![name(one), one.repeats.to_string(), say::cell(&one.gain)];
     table(&["configuration", "repeats", "faster by"], all.iter().map(row).collect(), Last::Figure)
 }

@@ -1,9 +1,11 @@
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
-use crate::advice::find::{Advice, Candidate, Order, Speeds, Tried, Turn, decide, gain, in_order};
+use crate::advice::find::{Advice, Before, Candidate, LeftOut, Order, Speeds, Tried, Turn, decide, gain, in_order};
 use crate::advice::say;
+use crate::advice::show::Advised;
 use crate::effects::find::Gain;
+use crate::tests::written;
 
 fn candidate(name: &str) -> Candidate {
     let (filesystem, options) = name.split_once(':').unwrap_or((name, ""));
@@ -90,6 +92,8 @@ fn advice(answer: &str) -> Advice {
         cells: 4,
         runs: Vec::new(),
         confirm: String::new(),
+        words: Vec::new(),
+        before: None,
     }
 }
 
@@ -129,4 +133,22 @@ fn the_answer_is_one_breath() {
         say::turns(&found),
         "It would be another with kernel 6.1 (ext4 is 25 % faster (19 to 32 %) than the answer there)."
     );
+}
+
+#[test]
+fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() {
+    let mut found = advice("ext4");
+    let gain = Gain { ratio: 3.0, interval: None, shown: true };
+    let tried = |repeats: usize, name: &str| Tried { configuration: name.into(), repeats, gain };
+    found.tried = vec![tried(8, "jfs"), tried(8, "ext4"), tried(1, "xfs")];
+    found.left_out = vec![LeftOut { what: "jfs".into(), why: "it loses what was synced".into() }];
+    let before = |name: &str| Before { sentence: "Take it.".into(), kernel: "6.1".into(), name: name.into() };
+    found.before = Some(before("ext4"));
+    let text = written(&Advised(&found), "table", 120);
+    for says in ["jfs (left out)", "jfs: it loses what was synced.", "1 more was measured once"] {
+        assert!(text.contains(says), "{says}: {text}");
+    }
+    assert!(text.contains("The answer is the same. With kernel 6.1 it was: Take it."), "{text}");
+    found.before = Some(before("xfs"));
+    assert!(written(&Advised(&found), "table", 120).contains("The answer is another."));
 }

@@ -1,0 +1,77 @@
+//! An answer that was written before: the same question once more, and what it was then.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use mountmark_findings::advice::Before;
+use serde_json::Value;
+
+use super::Arguments;
+use crate::common::WrongUse;
+use crate::plan_file;
+
+/// The longest answer that is read.
+const MOST: u64 = 64 << 20;
+
+/// Options with a value that say how an answer is written, and not what is asked.
+const HOW: [&str; 5] = ["--also", "--format", "--out", "--again", "--jobs"];
+
+/// As a line of its own: what stands behind overrides.
+#[derive(Parser)]
+#[command(args_override_self = true)]
+struct Line {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// The words of this command line behind `advise` that say what is asked.
+pub fn words() -> Result<Vec<String>> {
+    let given = plan_file::expand(std::env::args_os())?;
+    let mut given = given.into_iter().skip_while(|word| word != "advise").skip(1);
+    let mut words = Vec::new();
+    while let Some(word) = given.next() {
+        let text =
+            |word: OsString| word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())));
+        let word = text(word)?;
+        match word.as_str() {
+            "--" => {
+                words.push(word);
+                for rest in given.by_ref() {
+                    words.push(text(rest)?);
+                }
+            }
+            option if HOW.contains(&option) => drop(given.next()),
+            option if HOW.iter().any(|how| option.strip_prefix(how).is_some_and(|rest| rest.starts_with('='))) => {}
+            _ => words.push(word),
+        }
+    }
+    Ok(words)
+}
+
+/// What the answer in a file was asked, with what this command line says otherwise, and what the answer was.
+///
+/// # Errors
+/// A file that `advise --also FILE.json` has not written.
+pub fn load(path: &Path, now: &Arguments) -> Result<(Arguments, Vec<String>, Before)> {
+    let wrong = |reason: &str| WrongUse(format!("--again {}: {reason}", path.display()));
+    let text = mountmark_input::text(path, MOST).with_context(|| format!("--again {}", path.display()))?;
+    let found: Value = serde_json::from_str(&text).map_err(|error| wrong(&format!("{error}")))?;
+    let field = |name: &str| found[name].as_str().map(str::to_owned);
+    let parts = (field("sentence"), field("kernel"), found["answer"]["name"].as_str(), found["words"].as_array());
+    let (Some(sentence), Some(kernel), Some(name), Some(words)) = parts else {
+        return Err(wrong("it is no answer that `mountmark advise --also FILE.json` wrote").into());
+    };
+    let before = Before { sentence, kernel, name: name.to_owned() };
+    let old: Vec<String> = words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect();
+    let (options, command) = old.split_at(old.iter().position(|word| word == "--").unwrap_or(old.len()));
+    let all = [options, &self::words()?, command].concat();
+    let line = std::iter::once("advise").chain(all.iter().map(String::as_str));
+    let Line { mut arguments } = Line::try_parse_from(line).map_err(|error| wrong(&error.to_string()))?;
+    arguments.also.clone_from(&now.also);
+    arguments.format.clone_from(&now.format);
+    arguments.store = now.store.clone();
+    arguments.jobs = now.jobs;
+    Ok((arguments, all, before))
+}

@@ -26,6 +26,7 @@ pub fn plan(suite: &str, fs: &[&str], repeats: u32, seed: u64, scale: &str) -> P
         seed,
         conditions: Way::Fixed,
         corpus: None,
+        fill: 0,
     };
     let corpus = RealisedCorpus {
         name: "made-up".into(),

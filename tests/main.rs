@@ -26,6 +26,7 @@ mod failures;
 mod filesystems;
 mod forgeries;
 mod generate;
+mod held;
 mod host;
 mod host_cold;
 mod host_data;

@@ -65,6 +65,8 @@ impl Agent<'_> {
             Act::Script(Disk::Test, text) => self.untimed(&name(step), text, &self.devices.test_folder)?,
             Act::Vary => self.taken = self.vary_machine(),
             Act::Turn => self.turn_groups(),
+            Act::DiskTime(is_kept) => (self.devices.measuring)(*is_kept),
+            Act::Fill(fill) => return self.fill(fill),
             Act::Capacity(metrics) => self.capacity(metrics)?,
             Act::Settle => self.settle(&name(step))?,
             Act::Sync => self.ground.sync(),

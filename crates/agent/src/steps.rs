@@ -62,10 +62,12 @@ impl Agent<'_> {
             rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its space", folder.display()))?;
         let available = data.f_bavail as f64 * data.f_frsize as f64;
         let percent = if data.f_blocks > 0 { 100.0 * data.f_bavail as f64 / data.f_blocks as f64 } else { 0.0 };
+        let used = data.f_blocks.saturating_sub(data.f_bfree) as f64;
         let values = metrics.iter().map(|metric| {
             let value = match *metric {
                 Metric::CAPACITY_BYTES => available,
                 Metric::CAPACITY_DEVICE => 100.0 * available / self.devices.test.size as f64,
+                Metric::CAPACITY_FILLED => 100.0 * used / (used + data.f_bavail as f64).max(1.0),
                 _ => percent,
             };
             (metric.id.to_owned(), value)

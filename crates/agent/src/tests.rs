@@ -173,6 +173,7 @@ fn cells(catalogue: &Catalogue, fs: &str, suite: &str) -> Vec<Cell> {
         seed: 1,
         conditions: Way::Fixed,
         corpus: None,
+        fill: 0,
     };
     let corpus = RealisedCorpus { name: "c".into(), tar_bytes: 10_240, bytes: 1, files: 1, ..Default::default() };
     let plan = mountmark_plan::plan(catalogue, &options, &mut |_| Ok(("/c.tar".into(), corpus.clone())));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
 use crate::{
-    Bytes, Conditions, Configuration, Disk, Factor, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale,
+    Bytes, Conditions, Configuration, Disk, Factor, Fill, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale,
     SideComputer, Source, Target, Task, TaskRoot, Vary,
 };
 
@@ -188,6 +188,9 @@ pub struct Cell {
     /// What this repeat draws anew; `None` if conditions are fixed, as they were before they could vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// What takes a share of the file system before the tasks; `None`: it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<Fill>,
     pub tasks: Vec<Task>,
     /// Further programs that the lab needs.
     pub tools: Vec<String>,

@@ -67,6 +67,8 @@ pub enum Event {
 pub enum Stage {
     /// Prepares the second disk.
     Source,
+    /// Makes what the file system holds before the tasks.
+    Fill,
     /// Runs the command that a task needs before it.
     Prepare,
     /// Mounts again, so that the task starts with nothing cached.
@@ -82,13 +84,14 @@ pub enum Stage {
 }
 
 impl Stage {
-    const BETWEEN: [Stage; 6] =
-        [Stage::Source, Stage::Prepare, Stage::Remount, Stage::Settle, Stage::Cleanup, Stage::Capacity];
+    const BETWEEN: [Stage; 7] =
+        [Stage::Source, Stage::Fill, Stage::Prepare, Stage::Remount, Stage::Settle, Stage::Cleanup, Stage::Capacity];
 
     /// Its name in progress lines and agent messages.
     pub fn name(&self) -> &str {
         match self {
             Stage::Source => "source",
+            Stage::Fill => "fill",
             Stage::Prepare => "prepare",
             Stage::Remount => "remount",
             Stage::Settle => "settle",

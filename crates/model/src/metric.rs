@@ -112,6 +112,7 @@ metrics! {
     FIGURE_LESS "figure_less" "printed" Number Lower "A number that the command printed, of which less is better. Such a task is judged by it.";
     CAPACITY_BYTES "capacity_bytes" "usable" Bytes Higher "Bytes that an ordinary user can fill right after mkfs and mount.";
     CAPACITY "capacity" "usable" Percent Higher "Available over total blocks right after mkfs and mount, as df sees them.";
+    CAPACITY_FILLED "capacity_filled" "filled" Percent Lower "Used over used and available space when the tasks begin, as df sees it, where something fills the file system before.";
     CAPACITY_RESIDUAL "capacity_residual" "residual" Percent Higher "Available over total blocks after all files were removed.";
     CAPACITY_DEVICE "capacity_device" "of device" Percent Higher "Bytes that an ordinary user can fill over the size of the device.";
 }
@@ -236,7 +237,7 @@ mod tests {
             "rate read_rate write_rate parent_rate process_rate_min process_rate_mean process_rate_max operation_rate",
             "sync_latency_mean sync_latency_p50 sync_latency_p95 sync_latency_p99 sync_latency_p99_9 sync_latency_max",
             "latency_min latency_mean latency_p50 latency_p90 latency_p95 latency_p99 latency_p99_9 latency_max",
-            "capacity_bytes capacity capacity_residual capacity_device figure figure_less",
+            "capacity_bytes capacity capacity_filled capacity_residual capacity_device figure figure_less",
         ];
         let has = |list: &[&str], id: &str| list.iter().any(|line| line.split(' ').any(|known| known == id));
         for metric in Metric::ALL {

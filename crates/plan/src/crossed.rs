@@ -46,6 +46,8 @@ pub enum SideChange {
     Machine(String),
     /// As [`Options::disk`].
     Disk(String),
+    /// As [`Options::fill`].
+    Fill(u32),
 }
 
 /// What `--options` has for the file systems as they are.
@@ -107,6 +109,7 @@ impl Side {
                 SideChange::Kernel(kernel) => options.kernel = kernel,
                 SideChange::Machine(machine) => options.machine = machine,
                 SideChange::Disk(disk) => options.disk = Some(disk),
+                SideChange::Fill(percent) => options.fill = percent,
             }
         }
         (options, changed)
@@ -215,7 +218,7 @@ fn change_fits(suite: &Suite, vary: Option<&Vary>, change: &SideChange) -> Resul
                 return Err(format!("the suite {} brings no {name}", suite.name));
             }
         }
-        SideChange::Kernel(_) | SideChange::Machine(_) | SideChange::Disk(_) => {}
+        SideChange::Kernel(_) | SideChange::Machine(_) | SideChange::Disk(_) | SideChange::Fill(_) => {}
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ mod configuration;
 mod crossed;
 mod error;
 mod figures;
+mod fill;
 mod fio;
 mod kind;
 mod matrix;
@@ -46,6 +47,7 @@ pub use crossed::{
     CrossedFactor, CrossedLevel, SideChange, check_factors, plain, plan_with, side_computers, with_options,
 };
 pub use error::PlanError;
+pub use fill::fill_percent;
 pub use kind::Kind;
 pub use more::{next_block, with_sampling};
 pub use options::{CorpusRequest, Options, Realise};

@@ -34,6 +34,8 @@ pub struct Options {
     pub conditions: Way,
     /// `--corpus`: a name, or a path if it contains a `/` or ends like a tar file; overrides the suite's own.
     pub corpus: Option<String>,
+    /// `--fill`: the share of the file system that is taken before the tasks, in percent; 0: none.
+    pub fill: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]

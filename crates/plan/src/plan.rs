@@ -15,8 +15,8 @@ use crate::options::parameters;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{
-    Catalogue, CorpusRequest, Options, PlanError, Realise, Result, brought, configurations_for, needs, restart, size,
-    tasks,
+    Catalogue, CorpusRequest, Options, PlanError, Realise, Result, brought, configurations_for, fill, needs, restart,
+    size, tasks,
 };
 
 /// What a point of `--vary` and a side of `--compare` change that no option does.
@@ -92,7 +92,7 @@ pub(crate) fn planned(
     });
     let mut rows = rows.not_empty()?;
     if let Some(given) = options.disk_size {
-        given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &[])?;
+        given_size_suits(given, &rows.kept, &computer, &suite, options, &[])?;
     }
 
     let corpora = realise_all(corpus.as_ref(), options, realise)?;
@@ -103,7 +103,7 @@ pub(crate) fn planned(
     });
     let disk_size = match options.disk_size {
         Some(given) => {
-            given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &facts)?;
+            given_size_suits(given, &rows.kept, &computer, &suite, options, &facts)?;
             given.0
         }
         None => size::usual(catalogue, &rows.kept, &suite, options, computer.disk.model.capacity(), &facts),
@@ -114,7 +114,7 @@ pub(crate) fn planned(
     });
     let Rows { kept, skipped } = rows.not_empty()?;
     let second_size = size::second(&suite, options.scale, &facts);
-    let disk_written = size::written(&suite, options.scale, &facts, disk_size);
+    let disk_written = size::written(&suite, options, &facts, disk_size);
     computer.hold(disk_size, second_size)?;
     let Computer { machine, disk, second_disk, kernel, .. } = computer;
 
@@ -126,6 +126,7 @@ pub(crate) fn planned(
         disk: &disk,
         disk_size: Bytes(disk_size),
         second: second_disk.as_ref().map(|disk| (disk, Bytes(second_size))),
+        source: corpus.as_ref(),
         corpora: &corpora,
         parameters: &parameters,
     };
@@ -166,6 +167,7 @@ struct Cells<'a> {
     disk_size: Bytes,
     /// The second disk and its size.
     second: Option<(&'a Disk, Bytes)>,
+    source: Option<&'a CorpusSource>,
     corpora: &'a [(PathBuf, RealisedCorpus)],
     parameters: &'a BTreeMap<String, u64>,
 }
@@ -200,6 +202,7 @@ impl Cells<'_> {
                     parameters: self.parameters.clone(),
                     pause_seconds: suite.pause_seconds,
                     conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
+                    fill: fill::of(options.fill, self.source, self.corpus(repeat).map(|(_, facts)| facts)),
                     tasks: restart::possible(in_order(suite, options, repeat), configuration),
                     tools: union(&tools, &configuration.filesystem.tools),
                     packages: union(&packages, &configuration.filesystem.packages),
@@ -212,9 +215,13 @@ impl Cells<'_> {
         cells
     }
 
+    fn corpus(&self, repeat: u32) -> Option<&(PathBuf, RealisedCorpus)> {
+        self.corpora.get(repeat as usize).or(self.corpora.first())
+    }
+
     /// The second disk of a repeat, with its corpus.
     fn medium(&self, repeat: u32) -> Option<SourceMedium> {
-        let (path, facts) = self.corpora.get(repeat as usize).or(self.corpora.first())?;
+        let (path, facts) = self.corpus(repeat)?;
         let (disk, size) = self.second?;
         Some(SourceMedium {
             disk: disk.clone(),
@@ -313,11 +320,11 @@ fn given_size_suits(
     kept: &[Configuration],
     computer: &Computer,
     suite: &Suite,
-    scale: Scale,
+    options: &Options,
     corpora: &[RealisedCorpus],
 ) -> Result<()> {
     computer.suits(given)?;
-    let needs = |configuration: &&Configuration| size::least(suite, scale, corpora, &configuration.filesystem);
+    let needs = |configuration: &&Configuration| size::least(suite, options, corpora, &configuration.filesystem);
     let Some(hungriest) = kept.iter().max_by_key(needs).filter(|configuration| needs(configuration) > given.0) else {
         return Ok(());
     };
@@ -325,7 +332,8 @@ fn given_size_suits(
     let cause = if hungriest.filesystem.min_size > given {
         format!("{name} can only be made on {} and more", hungriest.filesystem.min_size)
     } else {
-        format!("the suite {} at scale {scale} does not fit on it with {name}", suite.name)
+        let beside = if options.fill > 0 { format!(" beside a fill of {}%", options.fill) } else { String::new() };
+        format!("the suite {} at scale {} does not fit on it with {name}{beside}", suite.name, options.scale)
     };
     Err(computer.too_small(given, &cause, enough >> 20))
 }

@@ -5,8 +5,8 @@
 
 use mountmark_model::{Bytes, Configuration, FileSystem, Lab, RealisedCorpus, Scale, Suite};
 
-use crate::Options;
 use crate::catalogue::Catalogue;
+use crate::{Options, fill};
 
 /// Disks are multiples of this: the smallest unit in which a guest's kernel takes memory as a medium.
 const UNIT: u64 = 128 << 20;
@@ -20,8 +20,9 @@ const JOURNAL: u64 = 1 << 30;
 /// Per file or directory: rounding up to a block, an entry, an inode, a tree's leaf.
 const PER_FILE: u64 = 4096;
 
-/// The minimum size at which `suite` fits on `filesystem`.
-pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], filesystem: &FileSystem) -> u64 {
+/// The minimum size at which `suite` fits on `filesystem`, beside what fills it.
+pub(crate) fn least(suite: &Suite, options: &Options, corpora: &[RealisedCorpus], filesystem: &FileSystem) -> u64 {
+    let scale = options.scale;
     let first = (suite.room, suite.corpus_copies);
     let mut peaks: Vec<(Bytes, u64)> =
         std::iter::once(first).chain(suite.peaks.iter().map(|peak| (peak.room, peak.corpus_copies))).collect();
@@ -35,7 +36,7 @@ pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], fil
         .max()
         .unwrap_or(0);
     // The capacity of the smallest device is not counted: hardly any is left on such a device.
-    with_slack(contents).saturating_add(filesystem.min_size.0).saturating_add(OVERHEAD)
+    fill::beside(with_slack(contents).saturating_add(OVERHEAD), options.fill).saturating_add(filesystem.min_size.0)
 }
 
 /// A size on which every file system of the catalogue can run the suite, whether in the plan or not: a configuration's
@@ -51,7 +52,7 @@ pub(crate) fn usual(
 ) -> u64 {
     let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
     let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
-    let needed = filesystems.map(|filesystem| least(suite, options.scale, corpora, filesystem)).max();
+    let needed = filesystems.map(|filesystem| least(suite, options, corpora, filesystem)).max();
     let roomy = roomy(catalogue, suite, options.lab, capacity);
     round_up(needed.unwrap_or(0).max(roomy).max(partition(suite, options.scale)))
 }
@@ -74,15 +75,16 @@ pub(crate) fn partition(suite: &Suite, scale: Scale) -> u64 {
     suite.disk_size.map_or(0, |size| scale.apply(size.0, 0))
 }
 
-/// Most bytes that the tasks write to a disk of `size` bytes, if they cannot fill it. A file system may take other room
+/// Most bytes that the fill and the tasks write to a disk of `size` bytes, if they cannot fill it. A file system may take other room
 /// for each file, so what is removed counts too.
-pub(crate) fn written(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], size: u64) -> Option<Bytes> {
+pub(crate) fn written(suite: &Suite, options: &Options, corpora: &[RealisedCorpus], size: u64) -> Option<Bytes> {
     /// A file system's own tables, as part of the disk: ext2 has 256 bytes for each 16 KiB, and bitmaps.
     const TABLES: u64 = 32;
     // A file over which a loop device lies is written whole.
     let room = suite.written.filter(|_| !suite.on_loop)?;
-    let contents = scale.apply(room.0, 0).saturating_add(share(corpora).saturating_mul(suite.corpus_written));
-    let written = with_slack(contents).saturating_add(size / TABLES).saturating_add(JOURNAL);
+    let contents = options.scale.apply(room.0, 0).saturating_add(share(corpora).saturating_mul(suite.corpus_written));
+    let filled = size / 100 * u64::from(options.fill);
+    let written = with_slack(contents).saturating_add(size / TABLES).saturating_add(JOURNAL).saturating_add(filled);
     (written < size).then_some(Bytes(written))
 }
 

@@ -1,6 +1,6 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
-use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Sampling, Source, Suite, Vary, words};
+use mountmark_model::{Bytes, Cell, Conditions, Fill, Parameter, Plan, Sampling, Source, Suite, Vary, words};
 
 use crate::bounds::{MOST_REPEATS, is_word};
 use crate::{PlanError, Result, brought, check};
@@ -71,6 +71,9 @@ fn cell_faults(cell: &Cell) -> Vec<String> {
     faults.extend(check::disk(&cell.disk));
     if let Some(conditions) = &cell.conditions {
         faults.extend(conditions_faults(conditions, cell.ram));
+    }
+    if cell.fill.as_ref().is_some_and(|fill| !(1..=Fill::MOST).contains(&fill.percent)) {
+        faults.push("its fill is beyond what this program accepts".into());
     }
     let mut sizes = vec![("disk_size", cell.disk_size), ("ram", cell.ram)];
     if let Some(medium) = &cell.second_disk {

@@ -65,6 +65,7 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
             seed: 1,
             conditions: Way::Varied,
             corpus: None,
+            fill: 0,
         };
         let realised = RealisedCorpus {
             name: "made".into(),

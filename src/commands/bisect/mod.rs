@@ -161,6 +161,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         seed: arguments.seed,
         conditions: Way::Fixed,
         corpus: arguments.corpus.clone(),
+        fill: 0,
     };
     let trial = Trial {
         catalogue: &catalogue,

@@ -4,6 +4,7 @@ mod corpus;
 mod dry;
 mod elsewhere;
 mod execute;
+mod held;
 mod lab;
 mod prepare;
 mod repeat;
@@ -47,7 +48,7 @@ const STUDY: &str = "study";
 /// Run a suite on file systems and compare them
 #[derive(Args, Clone)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --options defaults,mount=noatime --kernel 6.1,6.12 --disk ssd,hdd    all combinations\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --options defaults,mount=noatime --kernel 6.1,6.12 --disk ssd,hdd    all combinations\n  mountmark run --fs ext4,xfs --fill 0%,80%    empty and mostly full\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -81,6 +82,10 @@ pub struct Arguments {
     /// to four digits
     #[arg(long, value_name = "RANGE")]
     vary: Vec<String>,
+    /// Fill the file system to this share of its space before the tasks, with files of the corpus' kind, untimed; several with
+    /// commas are crossed: 0%,80%
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
+    fill: Option<String>,
     /// Run more than 1000 cells of what is varied or crossed
     #[arg(long)]
     yes: bool,

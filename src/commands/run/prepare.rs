@@ -13,7 +13,7 @@ use super::corpus::{Make, corpora};
 use super::works::{self, leave_out_programs};
 use super::{
     Arguments, DEFAULT_FILESYSTEMS, DEFAULT_SUITE, Ended, LabOptions, STUDY, SideLab, Stop, check_jobs, elsewhere,
-    scripts, targets, vary,
+    held, scripts, targets, vary,
 };
 use crate::catalogue;
 use crate::common::WrongUse;
@@ -49,6 +49,8 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let told = lab.options(&machine);
     let work = arguments.work.fit(&mut catalogue)?;
     factors.extend(work.compared.clone());
+    let (fill, filled) = held::fill(arguments.fill.as_deref())?;
+    factors.extend(filled);
     let fs = if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() };
     let mut options = Options {
         fs: match &arguments.options {
@@ -67,6 +69,7 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
         seed: arguments.seed,
         conditions: arguments.conditions,
         corpus: arguments.corpus.clone(),
+        fill,
     };
     let wanted = targets::fit(arguments, &mut options, &mut catalogue)?;
     catalogue.suite(&options.suite)?;

@@ -8,7 +8,7 @@ mod restart;
 use std::path::{Path, PathBuf};
 
 use mountmark_job::{Places, plain};
-use mountmark_model::{Cell, Metric, Source, SourceMedium, Task, TaskRoot, protocol_task};
+use mountmark_model::{Cell, Fill, Metric, Source, SourceMedium, Task, TaskRoot, protocol_task};
 
 pub use mount::Mount;
 pub use outline::{Line, outline};
@@ -18,6 +18,8 @@ pub use restart::Restarted;
 const SOURCE: &str = "source";
 /// What steps belong to that vary a repeat's conditions.
 const CONDITIONS: &str = "conditions";
+/// What steps belong to that leave the file system as it is after use.
+pub const HELD: &str = "held";
 /// Removes every file of the tasks.
 const REMOVE_ALL: &str = "find . -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .nilfs -exec rm -rf {} +";
 
@@ -90,6 +92,10 @@ pub enum Act<'a> {
     Vary,
     /// Makes folders and removes them, as the repeat's conditions say.
     Turn,
+    /// Whether modelled disks keep time from now on.
+    DiskTime(bool),
+    /// Files take a share of the file system.
+    Fill(&'a Fill),
     /// Asks the file system for its space.
     Capacity(&'static [Metric]),
     Settle,
@@ -159,6 +165,7 @@ impl<'a> Protocol<'a> {
         if !cell.is_mounted {
             const NEW: &[Metric] = &[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE];
             begin.push(whole(protocol_task::CAPACITY, Act::Capacity(NEW)));
+            begin.extend(held(cell, places, &mount));
             end = vec![
                 whole(protocol_task::CAPACITY, Act::Script(Disk::Test, REMOVE_ALL)),
                 whole(protocol_task::CAPACITY, Act::Settle),
@@ -178,6 +185,22 @@ impl<'a> Protocol<'a> {
             close: medium.map(|_| whole(SOURCE, Act::Unmount(Disk::Source, unmount_command(&places.source_folder)))),
         }
     }
+}
+
+/// How the file system gets what it holds before the tasks, of which nothing stays in memory.
+fn held<'a>(cell: &'a Cell, places: &Places, mount: &Mount) -> Vec<Step<'a>> {
+    let Some(fill) = &cell.fill else { return Vec::new() };
+    let acts = [
+        Act::DiskTime(false),
+        Act::Fill(fill),
+        Act::Unmount(Disk::Test, unmount_command(&places.test_folder)),
+        Act::Forget(Disk::Test),
+        Act::Mount(Disk::Test, mount.clone()),
+        Act::DiskTime(true),
+    ];
+    let steps = acts.into_iter().map(|act| Step { of: HELD, part: Part::Whole, act });
+    let came_to = Act::Capacity(&[Metric::CAPACITY_FILLED]);
+    steps.chain([Step { of: protocol_task::CAPACITY, part: Part::Whole, act: came_to }]).collect()
 }
 
 /// How the second disk gets its contents.

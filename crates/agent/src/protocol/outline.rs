@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mountmark_job::Places;
-use mountmark_model::{Cell, Task};
+use mountmark_model::{Cell, Fill, Task};
 
 use super::{Act, Part, Protocol, Step, TaskSteps, fio_command};
 
@@ -81,7 +81,8 @@ impl<'a> Lines<'a> {
             }
             Act::Mount(_, mount) => mount.commands().map(|command| quoted(command)).collect(),
             Act::Check(None) => vec!["nothing: there is no read-only check".into()],
-            Act::Forget(_) | Act::Settle | Act::Sync | Act::Capacity(_) => Vec::new(),
+            Act::Forget(_) | Act::Settle | Act::Sync | Act::Capacity(_) | Act::DiskTime(_) => Vec::new(),
+            Act::Fill(fill) => vec![format!("files fill {}% of the file system, in {}", fill.percent, Fill::FOLDER)],
             Act::DropCaches => vec!["sync; echo 3 > /proc/sys/vm/drop_caches".into()],
             Act::Corpus { unpack: Some(command), .. } => vec![quoted(command)],
             Act::Corpus { to, unpack: None } => vec![format!("the corpus becomes {}", to.display())],

@@ -2,6 +2,7 @@
 
 pub(crate) mod again;
 pub(crate) mod health;
+mod held;
 pub(crate) mod precondition;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ pub(crate) enum Fact {
     Lab,
     Varied,
     Crossed,
+    Held,
     Clock,
     Kernel,
     Seed,
@@ -45,6 +47,7 @@ impl Fact {
             Fact::Lab => "lab",
             Fact::Varied => "varied",
             Fact::Crossed => "crossed",
+            Fact::Held => "held before",
             Fact::Clock => "clock",
             Fact::Kernel => "kernel",
             Fact::Seed => "seed",
@@ -70,6 +73,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
     let varied = plan.vary.as_ref().map(|vary| curves::say::varied(&vary.parameter, &vary.points));
     out.extend(varied.map(|text| (Fact::Varied, text)));
     out.extend(crossed(plan).map(|text| (Fact::Crossed, text)));
+    out.extend(held::sentences(run).into_iter().map(|text| (Fact::Held, text)));
     out.extend([
         (Fact::Clock, clock(run)),
         (Fact::Kernel, kernels(run)),

@@ -59,5 +59,6 @@ pub fn options(fs: &str, suite: &str, machine: &str) -> Options {
         seed: 1,
         conditions: Way::Fixed,
         corpus: None,
+        fill: 0,
     }
 }

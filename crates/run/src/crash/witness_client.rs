@@ -51,6 +51,7 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
         parameters: Default::default(),
         pause_seconds: 0.0,
         conditions: None,
+        fill: None,
         tasks: Vec::new(),
         tools: together(&configuration.filesystem.tools, tools),
         packages: together(&configuration.filesystem.packages, packages),

@@ -43,11 +43,17 @@ pub fn again(run: &RunRecord) -> String {
     if let Some(limit) = plan.memory_limit {
         add("--memory", format!("{}B", limit.0));
     }
+    let levels_of = |name: &str| {
+        let factor = plan.factors.iter().find(|factor| factor.name == name)?;
+        Some(factor.levels.iter().map(|level| &*level.text).collect::<Vec<_>>().join(","))
+    };
+    let fill = plan.cells.first().and_then(|cell| cell.fill.as_ref()).map(|fill| format!("{}%", fill.percent));
+    if let Some(fill) = levels_of("fill").or(fill) {
+        add("--fill", fill);
+    }
     if plan.lab.capabilities().guest {
-        let crossed = |name: &str| plan.factors.iter().find(|factor| factor.name == name);
         let mut of_factor = |name: &str, one: Option<&String>| {
-            let levels = crossed(name).map(|factor| factor.levels.iter().map(|level| &*level.text).collect::<Vec<_>>());
-            if let Some(value) = levels.map(|levels| levels.join(",")).or_else(|| one.cloned()) {
+            if let Some(value) = levels_of(name).or_else(|| one.cloned()) {
                 add(&format!("--{name}"), value);
             }
         };

@@ -1,0 +1,59 @@
+//! What file systems held before the tasks.
+
+use std::collections::BTreeMap;
+
+use mountmark_model::{Fill, Metric, protocol_task};
+use mountmark_record::RunRecord;
+
+/// A line for each degree to which file systems were filled.
+pub(super) fn sentences(run: &RunRecord) -> Vec<String> {
+    let mut degrees: BTreeMap<u32, (&Fill, Vec<f64>)> = BTreeMap::new();
+    for planned in &run.plan.cells {
+        let Some(fill) = &planned.fill else { continue };
+        let cells = run.cells.iter().filter(|cell| cell.index == planned.index);
+        let came_to = cells.filter_map(|cell| cell.figure(protocol_task::CAPACITY, &Metric::CAPACITY_FILLED));
+        degrees.entry(fill.percent).or_insert_with(|| (fill, Vec::new())).1.extend(came_to);
+    }
+    degrees.into_values().map(|(fill, came_to)| sentence(fill, &came_to)).collect()
+}
+
+fn sentence(fill: &Fill, came_to: &[f64]) -> String {
+    let kind = if fill.text { "text" } else { "random bytes" };
+    let (least, most) =
+        came_to.iter().fold((f64::MAX, f64::MIN), |(least, most), one| (least.min(*one), most.max(*one)));
+    let told = match came_to.is_empty() {
+        true => String::new(),
+        false if most - least < 0.05 => format!("; df told {most:.1} %"),
+        false => format!("; df told {least:.1} to {most:.1} %"),
+    };
+    format!(
+        "files fill {}% of each file system before the tasks, of {} in the mean, {kind}{told}",
+        fill.percent, fill.size_mean
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use mountmark_model::Sample;
+
+    use super::*;
+    use crate::tests::run;
+
+    #[test]
+    fn what_a_fill_came_to_is_told_by_degree() {
+        let mut run = run(&["ext4", "xfs"], 1);
+        assert!(sentences(&run).is_empty());
+        for cell in &mut run.plan.cells {
+            cell.fill = Some(Fill::with_sizes(80, [1, 65536, 1 << 20], true));
+        }
+        assert_eq!(
+            sentences(&run),
+            ["files fill 80% of each file system before the tasks, of 64.0 KiB in the mean, text"]
+        );
+        for (cell, value) in run.cells.iter_mut().zip([79.95, 80.21]) {
+            let (task, metric) = (protocol_task::CAPACITY.to_owned(), Metric::CAPACITY_FILLED.id.to_owned());
+            cell.samples.push(Sample { task, metric, iteration: 0, value });
+        }
+        assert!(sentences(&run)[0].ends_with("df told 80.0 to 80.2 %"), "{:?}", sentences(&run));
+    }
+}

@@ -1,0 +1,78 @@
+//! What file systems hold before the tasks.
+
+use crate::lab::{Lab, Ran, Results, assert_equal_figures};
+
+/// Reads what it wrote.
+const SMALL: &str = r#"
+[[task]]
+id = "write"
+title = "write files"
+run = "mkdir mine; for i in $(seq 200); do head -c 20000 /dev/urandom > mine/$i; done"
+
+[[task]]
+id = "read"
+title = "read them again"
+cold = true
+run = "cat mine/* | wc -c"
+"#;
+
+fn on_store(lab: &Lab, words: &[&str]) -> Ran {
+    let out = lab.out().to_string_lossy().into_owned();
+    let (command, rest) = words.split_first().expect("a command");
+    lab.command(&[&[*command, "--out", &out], rest].concat())
+}
+
+#[test]
+fn a_fill_takes_its_share_before_the_tasks_and_repeats() {
+    let Some(lab) = Lab::with_guests("a_fill_takes_its_share_before_the_tasks_and_repeats", 2) else { return };
+    let suite = lab.suite("held", SMALL);
+    let words = ["run", "--fs", "ext4,xfs,btrfs", "--suite", &suite, "--disk-size", "640MiB", "--repeat", "1"];
+    let words = [&words[..], &["--disk", "ssd"]].concat();
+    let crossed = [&words[..], &["--fill", "0%,70%"]].concat();
+    let dry = on_store(&lab, &[&crossed[..], &["--dry-run"]].concat()).ended_with(0);
+    dry.says(&["ext4#fill-70 held: files fill 70% of the file system, in .mountmark-fill", "ext4#fill-0 mkfs"]);
+    let told = on_store(&lab, &crossed).ended_with(0);
+    told.says(&["fill: 0%, 70%", "files fill 70% of each file system before the tasks"]);
+    let json = ["--format", "json"];
+    let one = on_store(&lab, &[&["show"], &json[..]].concat()).ended_with(0).results();
+    for fs in ["ext4", "xfs", "btrfs"] {
+        let full = format!("{fs}#fill-70");
+        one.is_ok(&full, &["write", "read", "fsck"]);
+        let came_to = one.value(&full, "capacity", "capacity_filled");
+        assert!((69.5..71.0).contains(&came_to), "{fs}: {came_to}");
+        // The fill takes no time of a task, and nothing of it is in memory.
+        let read = |side: &str| one.value(&format!("{fs}#{side}"), "read", "elapsed");
+        assert!(read("fill-70") < 3.0 * read("fill-0"), "{fs}: {} and {}", read("fill-70"), read("fill-0"));
+    }
+    let again = on_store(&lab, &[&crossed[..], &["--fresh"], &json[..]].concat()).ended_with(0).results();
+    assert_equal_figures(&one, &again);
+    // A side without a fill is a cell like any other.
+    let empty = on_store(&lab, &[&words[..], &["--fs", "ext4"], &json[..]].concat()).ended_with(0).results();
+    let elapsed = |results: &Results, name: &str| results.value(name, "write", "elapsed").to_bits();
+    assert_eq!(elapsed(&empty, "ext4"), elapsed(&one, "ext4#fill-0"));
+}
+
+#[test]
+fn a_fill_that_cannot_be_is_refused_with_a_number() {
+    let lab = Lab::without_guests();
+    let suite = lab.suite("held", SMALL);
+    let refused = |words: &[&str], says: &[&str]| {
+        let ran = on_store(&lab, &[&["run", "--suite", &suite], words].concat()).ended_with(2);
+        ran.says(says);
+        assert!(!ran.stderr.contains("preparing"), "it began: {}", ran.text());
+    };
+    refused(&["--fill", "100%"], &["--fill 100%: ", "at most 99%"]);
+    refused(&["--fill", "much"], &["--fill much: give a whole number of percent, such as 80%"]);
+    refused(&["--fill", "80%,80"], &["--fill: 80 is there twice"]);
+    refused(&["--fill", "80%,"], &["give a whole number of percent"]);
+    refused(&["--lab", "host", "--dir", "/tmp", "--fill", "80%"], &["--fill has no effect with --dir /tmp"]);
+    let ran = on_store(
+        &lab,
+        &["run", "--suite", &suite, "--fs", "ext4", "--disk-size", "128MiB", "--fill", "80%", "--dry-run"],
+    );
+    ran.ended_with(2).says(&[
+        "is too small",
+        "does not fit on it with ext4 beside a fill of 80%",
+        "--disk-size 384MiB would do",
+    ]);
+}

@@ -9,6 +9,7 @@ static FOLDERS: &[(&str, Dir<'static>)] = &[
     ("crash", include_dir!("$CARGO_MANIFEST_DIR/crash")),
     ("disks", include_dir!("$CARGO_MANIFEST_DIR/disks")),
     ("filesystems", include_dir!("$CARGO_MANIFEST_DIR/filesystems")),
+    ("layers", include_dir!("$CARGO_MANIFEST_DIR/layers")),
     ("machines", include_dir!("$CARGO_MANIFEST_DIR/machines")),
     ("studies", include_dir!("$CARGO_MANIFEST_DIR/studies")),
     ("suites", include_dir!("$CARGO_MANIFEST_DIR/suites")),

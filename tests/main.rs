@@ -36,6 +36,7 @@ mod io;
 mod kernels;
 mod lab;
 mod large;
+mod layers;
 mod loops;
 mod made;
 mod many;

@@ -6,7 +6,7 @@ use mountmark_findings::SUBJECTS;
 use mountmark_lab::emulator::options::{DISK, IF, PROFILE};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Packages;
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Metric, Study, StudyRun, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
 use super::run::LabOptions;
@@ -34,6 +34,8 @@ pub struct Arguments {
 enum Kind {
     /// File systems, whether they run on the chosen kernel and why not, and their variants
     Filesystems,
+    /// What may lie below a file system: encryption, volumes, arrays, with their options
+    Layers,
     /// Suites of tasks
     Suites,
     /// Computers of the virtual lab
@@ -71,6 +73,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let text = match arguments.kind {
         Kind::Filesystems => filesystems(&catalogue, &arguments.lab)?,
+        Kind::Layers => layers(&catalogue),
         Kind::Suites => rows(catalogue::entries::<Suite>(&catalogue)),
         Kind::Machines => rows(catalogue::entries::<Machine>(&catalogue)),
         Kind::Disks => rows(catalogue::entries::<Disk>(&catalogue)),
@@ -127,6 +130,20 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// Layers, each with its options and their usual values.
+fn layers(catalogue: &Catalogue) -> String {
+    let mut text = String::new();
+    for layer in catalogue.list::<Layer>() {
+        text += &format!("{:<10} {}\n", layer.name, layer.about);
+        for (key, option) in &layer.options {
+            let values: Vec<&str> = option.values.keys().map(String::as_str).collect();
+            let values = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+            text += &format!("  {:<24} {}{values}\n", format!("@{}:{key}={}", layer.name, option.usual), option.about);
+        }
+    }
+    text
 }
 
 /// Debian's kernels, oldest first.

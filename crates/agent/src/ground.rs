@@ -1,6 +1,7 @@
 //! The machine under the agent, as far as the agent changes it or waits for it. Tests put another in its place, which
 //! remembers what was started.
 
+use std::fs::File;
 use std::io::PipeWriter;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -28,6 +29,9 @@ pub(super) trait Ground {
 
     /// Writes out all that is dirty.
     fn sync(&self);
+
+    /// Writes out what the kernel has cached of a device, and what the device itself has.
+    fn flush(&self, device: &str) -> Result<()>;
 
     /// As [`settle::settle`].
     fn settle(&self, devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<Settled>;
@@ -71,6 +75,11 @@ impl Ground for This {
 
     fn sync(&self) {
         rustix::fs::sync();
+    }
+
+    fn flush(&self, device: &str) -> Result<()> {
+        let file = File::open(device).with_context(|| format!("cannot open {device}"))?;
+        file.sync_all().with_context(|| format!("cannot flush {device}"))
     }
 
     fn settle(&self, devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<Settled> {

@@ -80,8 +80,9 @@ impl<'a> Agent<'a> {
         scratch: Scratch,
         emit: &'a mut dyn FnMut(Event),
     ) -> Agent<'a> {
-        let servers = [Some(&devices.test), devices.source.as_ref()];
-        let servers = servers.into_iter().flatten().filter_map(|device| device.server);
+        let more = devices.more.iter().map(|member| &member.device);
+        let served = std::iter::once(&devices.test).chain(more).chain(&devices.source);
+        let servers = served.filter_map(|device| device.server);
         let servers: Vec<u32> = servers.chain(devices.trace.watcher()).collect();
         Agent {
             cell,
@@ -90,6 +91,7 @@ impl<'a> Agent<'a> {
             scratch,
             fio_folder: base_folder().join(format!("mountmark-fio-{}", std::process::id())),
             servers,
+            top: cell.configuration.stack(places(devices).disks()).device(),
             rest: None,
             ended_parts: BTreeSet::new(),
             noted: BTreeSet::new(),
@@ -126,6 +128,8 @@ struct Agent<'a> {
     /// fio's own files, new for each job.
     fio_folder: PathBuf,
     servers: Vec<u32>,
+    /// The device that the file system under test is made on: the disk itself, or the uppermost layer's.
+    top: String,
     /// What the disks had done when the machine last had settled, if that is known.
     rest: Option<Vec<[u64; 4]>>,
     ended_parts: BTreeSet<String>,
@@ -155,7 +159,7 @@ impl Agent<'_> {
         fs::create_dir_all(&self.devices.source_folder)?;
         self.remember_settings();
         self.take_all(&protocol.source)?;
-        if self.is_spoilt("source_prepare") {
+        if self.is_spoilt("source_prepare") || !self.lay(&protocol.layers)? {
             return Ok(());
         }
         (self.devices.measuring)(true);
@@ -179,6 +183,9 @@ impl Agent<'_> {
                 }
                 self.take_all(&protocol.check)?;
             }
+        }
+        if !self.mounted {
+            self.take_away(&protocol.detach);
         }
         self.take_all(&protocol.close)?;
         (self.devices.measuring)(false);
@@ -209,6 +216,7 @@ impl Agent<'_> {
 fn places(devices: &Devices) -> Places {
     Places {
         test: devices.test.path.clone(),
+        more: devices.more.iter().map(|member| member.device.path.clone()).collect(),
         source: devices.source.as_ref().map(|source| source.path.clone()).unwrap_or_default(),
         test_folder: devices.test_folder.clone(),
         source_folder: devices.source_folder.clone(),

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use mountmark_job::{Device, Times, mark};
 use mountmark_model::profile::Interval;
 use mountmark_model::{DeviceRecord, Metric, Stage};
 
 use super::command::{Finished, Keep, Kept};
-use super::probes::{Counters, now, seconds};
+use super::probes::{Counters, DeviceCounters, now, seconds};
 use super::{Agent, device, settle};
 
 pub(super) struct Measurable {
@@ -74,7 +74,8 @@ impl Agent<'_> {
         mark::task_begins(id);
         let begin = now();
         self.devices.trace.begin(begin);
-        let before = Counters::read(&self.devices.test, &self.servers)?;
+        self.devices.more.iter().for_each(|member| member.trace.begin(begin));
+        let before = self.counters()?;
         ready.go()?;
         let finished = ready.wait(limit)?;
         let sync_begin = mark::begin(Interval::Sync, now);
@@ -82,14 +83,15 @@ impl Agent<'_> {
         let sync_end = mark::end(Interval::Sync, now);
         mark::task_ended();
         let sync = sync_end - sync_begin;
-        let durable = Counters::read(&self.devices.test, &self.servers)?;
+        let durable = self.counters()?;
         if job.unmounted {
             self.take_back()?;
         }
         let mut values = BTreeMap::new();
         before.until(&durable, &mut values);
         let settle_begin = now();
-        let settled = self.settle_measured(id)?;
+        let mut settled = self.settle_measured(id)?;
+        self.add_more(&mut settled.counters)?;
         ready.end()?;
         self.note_leftovers(&if job.of_suite { format!("task {id}") } else { id.to_owned() }, &finished);
         let times = Times {
@@ -97,13 +99,15 @@ impl Agent<'_> {
             durable: sync_end - begin,
             settled: settle_begin + settled.took - begin,
         };
-        let device = match self.devices.trace.end(times) {
+        let mut device = match self.devices.trace.end(times) {
             Ok(record) => record,
             Err(reason) => {
                 device::counted(self.devices.test.size, times, &before.device, &settled.counters.device, reason)
             }
         };
-        let fua = device.fua;
+        // Of disks whose requests nobody sees, the first stands for all.
+        device.more = self.devices.more.iter().filter_map(|member| member.trace.end(times).ok()).collect();
+        let fua = device.more.iter().fold(device.fua, |sum, one| Some(sum? + one.fua?));
         let usage = &finished.usage;
         let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
         let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
@@ -134,12 +138,25 @@ impl Agent<'_> {
         Ok(measured)
     }
 
+    /// The counters of all disks below the file system under test.
+    fn counters(&self) -> Result<Counters> {
+        let mut counters = Counters::read(&self.devices.test, &self.servers)?;
+        self.add_more(&mut counters)?;
+        Ok(counters)
+    }
+
+    fn add_more(&self, counters: &mut Counters) -> Result<()> {
+        for member in &self.devices.more {
+            counters.device.add(&DeviceCounters::read(&member.device.name)?);
+        }
+        Ok(())
+    }
+
     /// Makes a step's or task's data durable: syncs the file system if it is mounted, else the device. A sentence if
     /// the file system could not.
     fn sync(&self, unmounted: bool) -> Result<Option<String>> {
         if unmounted {
-            let device = File::open(&self.devices.test.path)?;
-            device.sync_all().with_context(|| format!("cannot flush {}", self.devices.test.path))?;
+            self.ground.flush(&self.top)?;
             return Ok(None);
         }
         let synced = File::open(&self.devices.test_folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
@@ -189,7 +206,8 @@ impl Agent<'_> {
     }
 
     pub(super) fn disks(&self) -> Vec<&Device> {
-        std::iter::once(&self.devices.test).chain(self.devices.source.as_ref()).collect()
+        let more = self.devices.more.iter().map(|member| &member.device);
+        std::iter::once(&self.devices.test).chain(more).chain(self.devices.source.as_ref()).collect()
     }
 }
 

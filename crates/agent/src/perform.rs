@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use mountmark_job::{CorpusData, PATH};
-use mountmark_model::{Stage, protocol_task};
+use mountmark_model::{Outcome, Stage, protocol_task};
 
 use super::Agent;
 use super::ground::{self, CallFailed};
@@ -24,6 +24,21 @@ impl Agent<'_> {
         Ok(true)
     }
 
+    /// Makes and attaches the layers; false if one failed, which ends the cell.
+    pub(super) fn lay(&mut self, steps: &[Step]) -> Result<bool> {
+        let Err(error) = self.take_all(steps) else { return Ok(true) };
+        let detail = self.detail(CallFailed::said(&error));
+        self.cell_ended(Outcome::Failed { reason: format!("{error:#}"), detail });
+        Ok(false)
+    }
+
+    /// Takes the layers away at the end of the cell; remarked on if one stays.
+    pub(super) fn take_away(&mut self, steps: &[Step]) {
+        if let Err(error) = self.take_all(steps) {
+            self.note(format!("{error:#}"));
+        }
+    }
+
     /// Takes a step; false if it ends the cell, which is said then.
     pub(super) fn take(&mut self, step: &Step) -> Result<bool> {
         if step.is_measured() && !self.measured_step(step)? {
@@ -31,6 +46,9 @@ impl Agent<'_> {
         }
         match &step.act {
             _ if step.is_measured() => {}
+            Act::Layer(command) => {
+                self.call(Disk::Test, std::slice::from_ref(command)).context("a layer below the file system")?
+            }
             Act::Make(disk, command) | Act::Unmount(disk, command) => {
                 self.call(*disk, std::slice::from_ref(command))?
             }
@@ -40,7 +58,11 @@ impl Agent<'_> {
                 }
                 self.call(*disk, &mount.commands().cloned().collect::<Vec<_>>())?;
             }
-            Act::Forget(Disk::Test) => self.forget(&self.devices.test),
+            Act::Forget(Disk::Test) => {
+                let devices = self.devices;
+                self.forget(&devices.test);
+                devices.more.iter().for_each(|member| self.forget(&member.device));
+            }
             Act::Forget(Disk::Source) => {
                 let devices = self.devices;
                 self.forget(devices.source.as_ref().context("the lab has no second disk")?);

@@ -73,6 +73,28 @@ impl DeviceCounters {
         [self.read_sectors, self.written_sectors, self.discarded_sectors, self.in_flight]
     }
 
+    /// Adds those of another disk of the same file system.
+    pub fn add(&mut self, other: &DeviceCounters) {
+        for (own, other) in [
+            (&mut self.reads, other.reads),
+            (&mut self.read_sectors, other.read_sectors),
+            (&mut self.read_time, other.read_time),
+            (&mut self.writes, other.writes),
+            (&mut self.written_sectors, other.written_sectors),
+            (&mut self.write_time, other.write_time),
+            (&mut self.in_flight, other.in_flight),
+            (&mut self.busy_time, other.busy_time),
+            (&mut self.queue_time, other.queue_time),
+            (&mut self.discards, other.discards),
+            (&mut self.discarded_sectors, other.discarded_sectors),
+            (&mut self.discard_time, other.discard_time),
+            (&mut self.flushes, other.flushes),
+            (&mut self.flush_time, other.flush_time),
+        ] {
+            *own += other;
+        }
+    }
+
     /// The counters of a device; nothing of a file system without one, such as a server's.
     pub fn read(name: &str) -> Result<DeviceCounters> {
         if name.is_empty() {

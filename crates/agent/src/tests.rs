@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use mountmark_job::{CorpusData, Device, Devices, Power, Unseen};
+use mountmark_job::{CorpusData, Device, Devices, Member, Power, Unseen};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Cell, Lab, RealisedCorpus, Scale, Suite, Task};
+use mountmark_model::{Cell, Lab, Layer, RealisedCorpus, Scale, Suite, Task};
 use mountmark_plan::{Catalogue, Options};
 
 use super::command::{Finished, Kept};
@@ -42,6 +42,10 @@ impl Ground for Book {
     }
 
     fn sync(&self) {}
+
+    fn flush(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
 
     fn settle(&self, _: &[&Device], _: &[u32], _: bool) -> Result<Settled> {
         let counters = Counters { busy: 0, device: DeviceCounters::default() };
@@ -138,6 +142,9 @@ fn both(cell: &Cell, folder: &Path) -> (Vec<String>, Vec<String>) {
     let medium = cell.second_disk.as_ref();
     let devices = Devices {
         test: device("test.img"),
+        more: (1..cell.configuration.disks())
+            .map(|at| Member { device: device(&format!("more-{at}.img")), trace: Box::new(Unseen("none".into())) })
+            .collect(),
         source: medium.map(|_| device("source.img")),
         corpus: medium.map(|_| CorpusData::File(folder.join("source.img"))),
         measuring: Box::new(|_| {}),
@@ -184,19 +191,28 @@ fn cells(catalogue: &Catalogue, fs: &str, suite: &str) -> Vec<Cell> {
 fn what_starts_is_what_a_dry_run_shows() {
     let catalogue = Catalogue::built_in().unwrap();
     let folder = tempfile::tempdir_in(super::base_folder()).unwrap();
-    let (mut seen, mut repaired) = (0, 0);
-    for fs in catalogue.list::<mountmark_model::FileSystem>() {
+    let (mut seen, mut repaired, mut stacked, mut again) = (0, 0, 0, 0);
+    let plain = catalogue.list::<mountmark_model::FileSystem>().map(|fs| fs.name.clone());
+    // Each layer once, and one on another on two disks.
+    let layered = catalogue.list::<Layer>().map(|layer| format!("btrfs@{}", layer.name));
+    for fs in plain.chain(layered).chain(["xfs@luks@lvm:stripes=2".to_owned()]) {
         for suite in catalogue.list::<Suite>() {
-            for mut cell in cells(&catalogue, &fs.name, &suite.name) {
+            for mut cell in cells(&catalogue, &fs, &suite.name) {
+                let layers = cell.configuration.layers.len();
                 let refused = |task: &Task| crate::engine::refusal(task.workload.as_ref()?, &cell.parameters);
                 assert_eq!(cell.tasks.iter().find_map(refused), None, "{}", suite.name);
                 for is_mounted in [false, true] {
                     cell.is_mounted = is_mounted;
-                    if is_mounted && cell.tasks.iter().any(|task| task.restart.is_some()) {
+                    if is_mounted && (layers > 0 || cell.tasks.iter().any(|task| task.restart.is_some())) {
                         continue;
                     }
                     let (started, shown) = both(&cell, folder.path());
-                    assert_eq!(started, shown, "{} on {}, mounted: {is_mounted}", suite.name, fs.name);
+                    assert_eq!(started, shown, "{} on {fs}, mounted: {is_mounted}", suite.name);
+                    let attached = started.iter().filter(|line| line.starts_with("cryptsetup open")).count();
+                    let detached = started.iter().filter(|line| line.starts_with("cryptsetup close")).count();
+                    assert_eq!(attached, detached, "{} on {fs}", suite.name);
+                    stacked += usize::from(layers == 2);
+                    again += usize::from(attached > 1);
                     seen += 1;
                     repaired +=
                         usize::from(started.iter().any(|line| line.contains("fsck -") || line.contains("e2fsck -p")));
@@ -204,5 +220,5 @@ fn what_starts_is_what_a_dry_run_shows() {
             }
         }
     }
-    assert!(seen > 200 && repaired > 5, "{seen} {repaired}");
+    assert!(seen > 200 && repaired > 5 && stacked > 5 && again > 0, "{seen} {repaired} {stacked} {again}");
 }

@@ -28,7 +28,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use mountmark_disk::DiskModel;
 use mountmark_job::{
-    CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, MODULES_FILE, Power, Region, SOURCE_FOLDER,
+    CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, MODULES_FILE, Member, Power, Region, SOURCE_FOLDER,
     TEST_FOLDER, Unseen, line_auth, machine,
 };
 use mountmark_model::{Event, Outcome, PROTOCOL, Subject};
@@ -41,7 +41,10 @@ pub use exchange::Exchange;
 pub use recorded::RecordedDisk;
 
 const DISK_SERVER: &str = "disk-server";
-/// The last argument of the server whose requests are recorded: that of the disk under test.
+/// The number of the second disk, and of the first of further disks under test.
+const SOURCE: usize = 1;
+const MORE: usize = 2;
+/// The last argument of a server whose requests are recorded: that of a disk under test.
 const TRACED: &str = "traced";
 /// Why the disk `ram` shows no requests.
 const UNSEEN: &str = "The disk ram is memory that file systems copy to and from (pmem): it has no queue and no server \
@@ -118,8 +121,15 @@ fn live(ports: &Ports) -> Result<()> {
     flag.set(true);
     let mut servers = Vec::new();
     let test = start_disk(&job.cell.disk.model, 0, &job.test, job.undo, &mut servers)?;
+    let mut more = Vec::new();
+    for (at, region) in job.more.iter().enumerate() {
+        let (model, index) = (&job.cell.disk.model, MORE + at);
+        let device = start_disk(model, index, region, None, &mut servers)?;
+        let trace = trace_of(&device, index)?;
+        more.push(Member { device, trace });
+    }
     let source = match (&job.cell.second_disk, &job.source) {
-        (Some(medium), Some(region)) => Some(start_disk(&medium.disk.model, 1, region, None, &mut servers)?),
+        (Some(medium), Some(region)) => Some(start_disk(&medium.disk.model, SOURCE, region, None, &mut servers)?),
         _ => None,
     };
     let corpus = match &job.corpus {
@@ -129,19 +139,17 @@ fn live(ports: &Ports) -> Result<()> {
         }
         None => None,
     };
-    let trace: Box<dyn DeviceTrace> = match test.server {
-        Some(_) => Box::new(ServedTrace::open(test.size)?),
-        None => Box::new(Unseen(UNSEEN.to_owned())),
-    };
+    let trace = trace_of(&test, 0)?;
     let power = test.server.filter(|_| job.undo.is_some());
     let power = power.map(|_| Box::new(flag.switch(&test.path)) as Box<dyn Power>);
     let test = if job.cell.on_loop { carrier::carry(test, job.cell.disk_size.0)? } else { test };
     let measuring: Box<dyn Fn(bool)> = Box::new(move |measuring| flag.set(!measuring));
     // A command that wrote there could change the disks' timing.
-    shared::forget_names();
+    shared::forget_names(std::iter::once(0).chain(MORE..MORE + more.len()));
     lock::close()?;
     let devices = Devices {
         test,
+        more,
         source,
         corpus,
         measuring,
@@ -171,7 +179,15 @@ fn power_off() -> ! {
     }
 }
 
-/// Creates disk `index` (0: under test, 1: the source); `undo` is where it keeps what a power cut takes back.
+/// The recorder of the requests at disk `index`, if it is served.
+fn trace_of(device: &Device, index: usize) -> Result<Box<dyn DeviceTrace>> {
+    Ok(match device.server {
+        Some(_) => Box::new(ServedTrace::open(index, device.size)?),
+        None => Box::new(Unseen(UNSEEN.to_owned())),
+    })
+}
+
+/// Creates disk `index` (0: under test, 1: the source, then further ones under test); `undo` is where it keeps what a power cut takes back.
 fn start_disk(
     model: &DiskModel,
     index: usize,
@@ -194,7 +210,7 @@ fn start_disk(
             &region.size.to_string(),
             &serde_json::to_string(model)?,
         ])
-        .args((index == 0).then_some(TRACED))
+        .args((index != SOURCE).then_some(TRACED))
         .args(undo.map(|undo| undo.offset.to_string()))
         .stdin(Stdio::null())
         // In its own process group, so that a task that signals its group does not kill the disk.
@@ -230,9 +246,10 @@ fn serve_disk(arguments: &[String]) -> Result<()> {
     let undo = undo.map(|offset| Medium::map(MEDIA_START + offset, size)).transpose()?;
     // Open it before the device exists: process 1 then removes the names.
     let flag = SetupFlag::open()?;
+    let index: usize = index.parse()?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
-    let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
-    let socket = nbd::attach(index.parse()?, size, nbd::Offer { flushes: true, trims: model.trims(), zeros: false })?;
+    let trace = if traced { Some(ServedTrace::open(index, size)?) } else { None };
+    let socket = nbd::attach(index as u32, size, nbd::Offer { flushes: true, trims: model.trims(), zeros: false })?;
     let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
     let orders = Ordered { flag, has_power: undo.is_some() };
     nbd::serve(socket, medium, &model, undo, &orders, observer)

@@ -15,12 +15,18 @@ use super::nbd;
 const SETUP_FLAG: &str = "/run/setup";
 const TRACE: &str = "/run/trace";
 
-/// Removes both names: processes that have the files mapped keep them, and no other can open them.
-pub(super) fn forget_names() {
-    for path in [SETUP_FLAG, TRACE] {
+/// Removes all names, those of traces by their disks: processes that have the files mapped keep them, and no other can open
+/// them.
+pub(super) fn forget_names(disks: impl Iterator<Item = usize>) {
+    for path in std::iter::once(SETUP_FLAG.to_owned()).chain(disks.map(trace_of)) {
         // Without a served disk there is no trace.
         let _ = std::fs::remove_file(path);
     }
+}
+
+/// The file that has the trace of a disk.
+fn trace_of(disk: usize) -> String {
+    if disk == 0 { TRACE.to_owned() } else { format!("{TRACE}{disk}") }
 }
 
 /// Maps the file `path` until the process ends, and creates it if it is missing.
@@ -159,10 +165,10 @@ pub(super) struct ServedTrace {
 }
 
 impl ServedTrace {
-    /// For the disk under test, of `size` bytes.
-    pub(super) fn open(size: u64) -> Result<ServedTrace> {
+    /// For a disk under test, of `size` bytes.
+    pub(super) fn open(disk: usize, size: u64) -> Result<ServedTrace> {
         // SAFETY: zeroes are a valid recorder and a flag that is not set; `Shared` says who may write when.
-        Ok(ServedTrace { shared: unsafe { map(TRACE)? }, size })
+        Ok(ServedTrace { shared: unsafe { map(&trace_of(disk))? }, size })
     }
 
     /// Writes into the recorder while process 1 has recording on.

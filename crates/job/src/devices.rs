@@ -23,6 +23,8 @@ pub struct Device {
 
 pub struct Devices {
     pub test: Device,
+    /// Further disks below the file system under test.
+    pub more: Vec<Member>,
     /// The second disk, if the suite has a source.
     pub source: Option<Device>,
     /// Contents of the second disk.
@@ -40,6 +42,13 @@ pub struct Devices {
     pub hold: Option<Box<dyn Hold>>,
     /// Whether no other program uses this kernel, so that all its dirty pages belong to the cell.
     pub exclusive: bool,
+}
+
+/// A further disk below the file system under test.
+pub struct Member {
+    pub device: Device,
+    /// Records the requests at it.
+    pub trace: Box<dyn DeviceTrace>,
 }
 
 /// Keeps other programs from a real disk. Programs that want it for themselves, such as mkfs and mount, get it in turns.
@@ -76,9 +85,18 @@ pub trait Power {
 pub struct Places {
     /// Such as `/dev/nbd0`. N stands for a number that is only known later.
     pub test: String,
+    /// Further disks below the file system under test.
+    pub more: Vec<String>,
     pub source: String,
     pub test_folder: PathBuf,
     pub source_folder: PathBuf,
+}
+
+impl Places {
+    /// All disks below the file system under test.
+    pub fn disks(&self) -> Vec<String> {
+        std::iter::once(&self.test).chain(&self.more).cloned().collect()
+    }
 }
 
 /// The corpus: a plain tar file.

@@ -30,6 +30,9 @@ pub struct Job {
     pub cell: Cell,
     /// Medium of the disk under test.
     pub test: Region,
+    /// Media of further disks below the file system under test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<Region>,
     /// Medium of the second disk.
     pub source: Option<Region>,
     /// A plain tar file.

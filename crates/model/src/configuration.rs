@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::promises::{Documented, Promises, SyncedLost};
-use crate::{Bytes, Recovery, TuningOption};
+use crate::{Bytes, Recovery, Stack, StackedLayer, TuningOption};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
 /// `{options}` (an argument of its own) for the options of the configuration.
@@ -174,12 +174,26 @@ pub struct Configuration {
     pub mkfs_options: Vec<String>,
     /// All mount options, the file system's own first.
     pub mount_options: Vec<String>,
+    /// What lies between it and its disks, the uppermost first.
+    // Omitted if empty: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<StackedLayer>,
 }
 
 impl Configuration {
     /// Its short name for people: [`crate::heading`].
     pub fn heading(&self) -> std::borrow::Cow<'_, str> {
         crate::heading(&self.name)
+    }
+
+    /// Its layers on these disks.
+    pub fn stack(&self, disks: Vec<String>) -> Stack<'_> {
+        Stack::new(&self.layers, disks)
+    }
+
+    /// How many disks it takes.
+    pub fn disks(&self) -> u32 {
+        self.layers.last().map_or(1, |lowest| lowest.disks)
     }
 
     pub fn mkfs_command(&self, device: &str) -> Vec<String> {

@@ -139,14 +139,29 @@ pub struct DeviceRecord {
     /// Addresses read and written; `None` if they were not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<IoMap>,
+    /// Records of further disks below the same file system.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<DeviceRecord>,
 }
 
 impl DeviceRecord {
-    /// The sum of all slices.
+    /// The sum of all slices, of all disks; time with requests is the mean of the disks'.
     pub fn totals(&self) -> Slice {
         let mut totals = Slice::default();
-        self.slices.iter().for_each(|slice| totals.add(slice));
+        self.disks().flat_map(|disk| &disk.slices).for_each(|slice| totals.add(slice));
+        totals.busy /= 1 + self.more.len() as u64;
         totals
+    }
+
+    /// The record of each disk.
+    pub fn disks(&self) -> impl Iterator<Item = &DeviceRecord> {
+        std::iter::once(self).chain(&self.more)
+    }
+
+    /// The record of each disk alone, if there are several.
+    pub fn members(&self) -> Vec<DeviceRecord> {
+        let alone = |disk: &DeviceRecord| DeviceRecord { more: Vec::new(), ..disk.clone() };
+        if self.more.is_empty() { Vec::new() } else { self.disks().map(alone).collect() }
     }
 
     /// Whether nothing was read, written or discarded; the sync at a task's end may have flushed the disk's cache.

@@ -2,16 +2,41 @@
 
 use std::borrow::Cow;
 
-/// The short name of a configuration: `ext4#small` for `ext4:mkfs=-b 1024#small`, and the whole name of one without a
-/// label. Every text for people names configurations by it; the whole name is what they are known by.
+/// The short name of a configuration: `ext4#small` for `ext4:mkfs=-b 1024#small`, `ext4@lvm#wide` for `ext4@lvm:stripes=4#wide`,
+/// and the whole name of one without a label. Every text for people names configurations by it; the whole name is what they are known by.
 pub fn heading(name: &str) -> Cow<'_, str> {
     match labelled(name) {
-        Some((body, label)) => match body.split_once(':') {
-            Some((filesystem, _)) => Cow::Owned(format!("{}#{label}", filesystem.trim())),
-            None => Cow::Borrowed(name),
+        Some((body, label)) => match without_options(body) {
+            short if short == body => Cow::Borrowed(name),
+            short => Cow::Owned(format!("{short}#{label}")),
         },
         None => Cow::Borrowed(name),
     }
+}
+
+/// The file system and the layers below it, without the options of either.
+pub fn without_options(body: &str) -> String {
+    let parts = split(body, '@').into_iter().map(|part| part.split(':').next().unwrap_or_default().trim());
+    parts.collect::<Vec<_>>().join("@")
+}
+
+/// The parts of `text` separated by `at`, unless escaped; backslashes are kept.
+pub fn split(text: &str, at: char) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut escaped = false;
+    for (index, c) in text.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' {
+            escaped = true;
+        } else if c == at {
+            parts.push(&text[start..index]);
+            start = index + c.len_utf8();
+        }
+    }
+    parts.push(&text[start..]);
+    parts
 }
 
 /// What the headings that stand for more than they say stand for, in words: `ext4#small = ext4:mkfs=-b 1024`. `None` if
@@ -62,6 +87,10 @@ mod tests {
             (r"ext4:mkfs=-L a\#b", r"ext4:mkfs=-L a\#b"),
             (r"ext4:mkfs=-L a\#b#c", "ext4#c"),
             (r"ext4:mkfs=-L a\\#c", "ext4#c"),
+            ("ext4@luks", "ext4@luks"),
+            ("ext4@luks#again", "ext4@luks#again"),
+            ("ext4:noatime@lvm:stripes=4@luks#wide", "ext4@lvm@luks#wide"),
+            (r"btrfs:mount=subvol=\@#root", "btrfs#root"),
             ("ext4:noatime#6.12", "ext4#6.12"),
         ] {
             assert_eq!(heading(name), wanted);

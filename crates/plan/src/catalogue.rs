@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Study, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, Study, Suite};
 use serde::de::DeserializeOwned;
 
 use crate::error::fault;
 use crate::parse;
 use crate::written::{Written, text_of};
-use crate::{Kind, PlanError, Result, brought, check, figures, fio, study, tasks};
+use crate::{Kind, PlanError, Result, brought, check, figures, fio, layers, study, tasks};
 
 /// The origin of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +107,7 @@ macro_rules! entries {
 
 entries! {
     FileSystem filesystems check::filesystem::faults;
+    Layer layers layers::faults;
     Suite suites check::suite;
     Machine machines check::machine;
     Disk disks check::disk;

@@ -194,7 +194,7 @@ fn commands(task: &Task) -> impl Iterator<Item = (&'static str, &str)> {
 }
 
 /// A command with a null character, which no program can be started with.
-fn null(what: &str, command: &str) -> Option<String> {
+pub(crate) fn null(what: &str, command: &str) -> Option<String> {
     command.contains('\0').then(|| format!("{what} holds a null character, and no command can; remove it"))
 }
 

@@ -3,15 +3,15 @@
 //! `ext4,ext3:data=journal,ext4:mkfs=-O ^has_journal+mount=noatime,ext4#again`: configurations separated by commas;
 //! after `:` parts separated by `+`, each a variant of the file system, `mkfs=` and arguments separated by spaces, or
 //! `mount=` and options; after `#` a label that distinguishes two equal configurations. A backslash escapes `,`, `+`,
-//! `#` and `\`: `ext4:mkfs=-O ^has_journal\,^metadata_csum`.
+//! `#`, `@` and `\`: `ext4:mkfs=-O ^has_journal\,^metadata_csum`. What lies below stands behind `@`: see `layers`.
 
 use std::collections::BTreeSet;
 
 use mountmark_model::facts::Facts;
-use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, words};
+use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, split, words};
 
 use crate::bounds::is_word;
-use crate::{Catalogue, PlanError, Result};
+use crate::{Catalogue, PlanError, Result, layers};
 
 /// The configurations of `--fs`, which may be given more than once, in the order written.
 pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
@@ -58,7 +58,7 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
 pub fn configurations_for(lab: Lab, catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
     let configurations = configurations(catalogue, texts)?;
     let mut foreign = configurations.iter().filter(|_| !lab.capabilities().guest).filter_map(|one| {
-        let reason = words::foreign(one)?;
+        let reason = layers::needs_guest(one).or_else(|| words::foreign(one))?;
         Some(wrong(&one.name, reason))
     });
     foreign.next().map_or(Ok(()), Err)?;
@@ -78,6 +78,8 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
             ));
         }
     }
+    let mut stacked = split(body, '@');
+    let body = stacked.remove(0);
     let (name, options) = match body.split_once(':') {
         Some((name, options)) => (name.trim(), Some(options)),
         None => (body.trim(), None),
@@ -94,6 +96,7 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
         mkfs_options: Vec::new(),
         mount_options: filesystem.mount_options.clone(),
         filesystem,
+        layers: layers::stacked(catalogue, &stacked).map_err(|reason| wrong(text, reason))?,
     };
     let mut used = BTreeSet::new();
     for part in options.into_iter().flat_map(|options| split(options, '+')) {
@@ -155,6 +158,7 @@ fn are_alike(one: &Configuration, other: &Configuration) -> bool {
     one.filesystem.name == other.filesystem.name
         && one.mkfs_options == other.mkfs_options
         && one.mount_options == other.mount_options
+        && layers::are_alike(&one.layers, &other.layers)
 }
 
 /// The first configuration once more, labelled `control`: differences up to the one between these two mean nothing.
@@ -173,32 +177,13 @@ pub fn control(configurations: &[Configuration]) -> Option<String> {
     if has_pair { None } else { names.into_iter().find(is_free) }
 }
 
-/// The parts of `text` separated by `at`, unless escaped; backslashes are kept.
-pub(crate) fn split(text: &str, at: char) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    let mut escaped = false;
-    for (index, c) in text.char_indices() {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' {
-            escaped = true;
-        } else if c == at {
-            parts.push(&text[start..index]);
-            start = index + c.len_utf8();
-        }
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
 /// `text` without the escaping backslashes.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         match characters.peek() {
-            Some(&next) if c == '\\' && ",+#\\".contains(next) => {
+            Some(&next) if c == '\\' && ",+#@\\".contains(next) => {
                 out.push(next);
                 characters.next();
             }

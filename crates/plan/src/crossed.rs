@@ -2,9 +2,10 @@
 //! (`--compare`) on three kernels (`--kernel 6.1,6.12,sid`). A side's cells are those of configurations of their own,
 //! called `ext4#SIDE`: so everything that compares configurations compares sides.
 
-use mountmark_model::{Cell, Configuration, Factor, Level, Own, Plan, SideComputer, Suite, Vary, heading, labelled_as};
+use mountmark_model::{
+    Cell, Configuration, Factor, Level, Own, Plan, SideComputer, Suite, Vary, heading, labelled_as, split,
+};
 
-use crate::configuration::split;
 use crate::order::block;
 use crate::plan::{Changed, planned};
 use crate::vary::{on_one_size, plan_varied};
@@ -70,8 +71,10 @@ pub fn with_options(texts: &[String], options: &str) -> Result<Vec<String>> {
             [body, label] => (body, format!("#{label}")),
             _ => (name, String::new()),
         };
+        // Options of the file system stand before its layers.
+        let (body, layers) = body.split_at(split(body, '@')[0].len());
         let sign = if split(body, ':').len() > 1 { '+' } else { ':' };
-        if level == DEFAULTS { name.to_owned() } else { format!("{body}{sign}{level}{label}") }
+        if level == DEFAULTS { name.to_owned() } else { format!("{body}{sign}{level}{layers}{label}") }
     };
     let names = texts.iter().flat_map(|text| split(text, ',')).map(str::trim).filter(|name| !name.is_empty());
     Ok(names.flat_map(|name| levels.iter().map(move |level| with(name, level))).collect())

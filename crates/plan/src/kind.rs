@@ -4,6 +4,8 @@
 pub enum Kind {
     /// `filesystems/`
     FileSystem,
+    /// `layers/`
+    Layer,
     /// `suites/`
     Suite,
     /// `machines/`
@@ -22,8 +24,9 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of lists.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::FileSystem,
+        Kind::Layer,
         Kind::Suite,
         Kind::Machine,
         Kind::Disk,
@@ -37,6 +40,7 @@ impl Kind {
     pub fn folder(self) -> &'static str {
         match self {
             Kind::FileSystem => "filesystems",
+            Kind::Layer => "layers",
             Kind::Suite => "suites",
             Kind::Machine => "machines",
             Kind::Disk => "disks",
@@ -51,6 +55,7 @@ impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Kind::FileSystem => "file system",
+            Kind::Layer => "layer",
             Kind::Suite => "suite",
             Kind::Machine => "machine",
             Kind::Disk => "disk",

@@ -20,6 +20,7 @@ mod figures;
 mod fill;
 mod fio;
 mod kind;
+mod layers;
 mod matrix;
 mod more;
 mod needs;

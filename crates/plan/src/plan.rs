@@ -324,7 +324,7 @@ fn given_size_suits(
     corpora: &[RealisedCorpus],
 ) -> Result<()> {
     computer.suits(given)?;
-    let needs = |configuration: &&Configuration| size::least(suite, options, corpora, &configuration.filesystem);
+    let needs = |configuration: &&Configuration| size::least_of(suite, options, corpora, configuration);
     let Some(hungriest) = kept.iter().max_by_key(needs).filter(|configuration| needs(configuration) > given.0) else {
         return Ok(());
     };

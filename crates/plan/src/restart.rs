@@ -82,11 +82,13 @@ pub(crate) fn possible(mut tasks: Vec<Task>, configuration: &Configuration) -> V
     let filesystem = &configuration.filesystem;
     for task in &mut tasks {
         let Some(restart) = task.restart else { continue };
+        let several = (restart.after.is_cut() && configuration.disks() > 1)
+            .then(|| "The power of several disks is not cut at one moment yet.".to_owned());
         let reason = match &filesystem.recovery {
             Some(recovery) => recovery.lacks(restart.then),
             None => Some(format!("The catalogue does not say how {} recovers: it has no [recovery].", filesystem.name)),
         };
-        task.skip = task.skip.take().or(reason);
+        task.skip = task.skip.take().or(reason).or(several);
     }
     tasks
 }
@@ -132,8 +134,13 @@ mod tests {
         for filesystem in catalogue.list::<FileSystem>().filter(|filesystem| filesystem.unavailable.is_none()) {
             let name = filesystem.name.clone();
             let filesystem = filesystem.clone();
-            let configuration =
-                Configuration { name: name.clone(), filesystem, mkfs_options: Vec::new(), mount_options: Vec::new() };
+            let configuration = Configuration {
+                name: name.clone(),
+                filesystem,
+                mkfs_options: Vec::new(),
+                mount_options: Vec::new(),
+                layers: Vec::new(),
+            };
             let task = possible(tasks.clone(), &configuration).remove(0);
             let can = configuration.repair_command("/dev/x").is_some();
             let outcome = task.skip.map_or(Outcome::Ok, |reason| Outcome::Skipped { reason });

@@ -39,6 +39,17 @@ pub(crate) fn least(suite: &Suite, options: &Options, corpora: &[RealisedCorpus]
     fill::beside(with_slack(contents).saturating_add(OVERHEAD), options.fill).saturating_add(filesystem.min_size.0)
 }
 
+/// The minimum size of a configuration's disks, with what its layers take of them.
+pub(crate) fn least_of(
+    suite: &Suite,
+    options: &Options,
+    corpora: &[RealisedCorpus],
+    configuration: &Configuration,
+) -> u64 {
+    let room = configuration.layers.iter().fold(0, |room: u64, layer| room.saturating_add(layer.room.0));
+    least(suite, options, corpora, &configuration.filesystem).saturating_add(room)
+}
+
 /// A size on which every file system of the catalogue can run the suite, whether in the plan or not: a configuration's
 /// figures must not depend on the others. Only a file system that frees no space, which needs several times as much,
 /// enlarges the disks of its plans. `capacity` is the drive's.
@@ -51,8 +62,8 @@ pub(crate) fn usual(
     corpora: &[RealisedCorpus],
 ) -> u64 {
     let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
-    let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
-    let needed = filesystems.map(|filesystem| least(suite, options, corpora, filesystem)).max();
+    let usual = usual.map(|filesystem| least(suite, options, corpora, filesystem));
+    let needed = usual.chain(kept.iter().map(|one| least_of(suite, options, corpora, one))).max();
     let roomy = roomy(catalogue, suite, options.lab, capacity);
     round_up(needed.unwrap_or(0).max(roomy).max(partition(suite, options.scale)))
 }

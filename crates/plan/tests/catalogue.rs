@@ -221,7 +221,7 @@ fn a_name_is_that_of_its_file() {
 
 #[test]
 fn folders_with_a_slip_in_their_name_are_not_passed_over() {
-    assert!(fault("suite/mine.toml", SUITE).contains("filesystems, suites, machines, disks, corpora"));
+    assert!(fault("suite/mine.toml", SUITE).contains("filesystems, layers, suites, machines, disks, corpora"));
     let error = Catalogue::load(Some(Path::new("/nonexistent/catalog"))).unwrap_err().to_string();
     assert!(error.contains("cannot read /nonexistent/catalog"), "{error}");
 }

@@ -41,6 +41,13 @@ const PAGES: &[Page] = &[
         types: &[("file system", "crates/model/src/configuration.rs", "FileSystem")],
     },
     Page {
+        name: "layers",
+        title: "Layers",
+        about: "A layer below a file system is one TOML file in `~/.config/mountmark/catalog/layers/`.",
+        heads: &[],
+        types: &[("layer", "crates/model/src/layer.rs", "Layer")],
+    },
+    Page {
         name: "machines",
         title: "Machines",
         about: "A machine of the virtual lab is one TOML file in `~/.config/mountmark/catalog/machines/`.",

@@ -183,6 +183,7 @@ impl Recorder {
             sizes,
             fua: Some(self.fua),
             map: Some(IoMap { row_bytes: self.row_bytes, fields }),
+            more: Vec::new(),
         }
     }
 }

@@ -310,6 +310,7 @@ pub fn need(plan: &Plan) -> u64 {
     let need = plan.cells.iter().map(|cell| {
         let sizes = cell.second_disk.as_ref().map_or([0, 0], |medium| [medium.size.0, medium.corpus.tar_bytes]);
         let disk = plan.disk_written.map_or(cell.disk_size.0, |written| written.0.min(cell.disk_size.0));
+        let disk = disk.saturating_mul(cell.configuration.disks().into());
         [disk, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
     });
     need.max().unwrap_or(0).max(1)

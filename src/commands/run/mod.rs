@@ -53,7 +53,8 @@ const STUDY: &str = "study";
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
     /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise, with \, for a
-    /// comma inside; FS:OPTIONS#LABEL is called FS#LABEL in tables and sentences, which distinguishes two equal ones [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
+    /// comma inside; FS:OPTIONS#LABEL is called FS#LABEL in tables and sentences, which distinguishes two equal ones. FS@LAYER,
+    /// such as ext4@luks or xfs@lvm:stripes=4, has a layer of `mountmark list layers` below it [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
     #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
     /// Make and mount each file system in several ways, separated by commas and written as behind its `:`; `defaults` is as it

@@ -35,7 +35,7 @@ pub enum Disk {
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<'a> {
-    /// What it belongs to: the second disk, a step of the protocol such as `mkfs`, or a task's id.
+    /// What it belongs to: the second disk, a layer, a step of the protocol such as `mkfs`, or a task's id.
     pub of: &'a str,
     pub part: Part,
     pub act: Act<'a>,
@@ -71,6 +71,8 @@ pub enum Part {
 /// What is done. What is measured begins when the machine has settled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act<'a> {
+    /// A program makes, attaches or takes away a layer between the disk and the file system under test.
+    Layer(Vec<String>),
     /// A program makes a file system.
     Make(Disk, Vec<String>),
     Mount(Disk, Mount),
@@ -133,6 +135,8 @@ pub struct TaskSteps<'a> {
 pub struct Protocol<'a> {
     /// The second disk is made and filled; the modelled disks keep no time yet.
     pub source: Vec<Step<'a>>,
+    /// Layers are made and attached; the modelled disks keep no time yet.
+    pub layers: Vec<Step<'a>>,
     /// Until there is a file system for the tasks.
     pub begin: Vec<Step<'a>>,
     /// Tasks that are figures of others too, which have no steps.
@@ -141,6 +145,8 @@ pub struct Protocol<'a> {
     pub end: Vec<Step<'a>>,
     /// Whatever became of the tasks.
     pub check: Option<Step<'a>>,
+    /// Layers are taken away, the uppermost first, if they were attached and the file system is not mounted.
+    pub detach: Vec<Step<'a>>,
     /// Whatever else became of the cell.
     pub close: Option<Step<'a>>,
 }
@@ -148,7 +154,9 @@ pub struct Protocol<'a> {
 impl<'a> Protocol<'a> {
     /// The steps of a cell whose disks are in these places.
     pub fn of(cell: &'a Cell, places: &Places) -> Protocol<'a> {
-        let (configuration, device) = (&cell.configuration, &places.test);
+        let configuration = &cell.configuration;
+        let stack = configuration.stack(places.disks());
+        let device = &stack.device();
         let medium = cell.second_disk.as_ref();
         let mount = Mount::sound(configuration, device, &places.test_folder);
         let unmount = Act::Unmount(Disk::Test, unmount_command(&places.test_folder));
@@ -177,11 +185,13 @@ impl<'a> Protocol<'a> {
         begin.extend(brought.map(|command| whole(SOURCE, Act::Bring(command))));
         Protocol {
             source: medium.map(|medium| lay_out(cell, medium, places)).unwrap_or_default(),
+            layers: layered(stack.make(), Part::Whole),
             begin,
             tasks: cell.tasks.iter().map(|task| task_steps(cell, task, places, &mount)).collect(),
             end,
             check: (!cell.is_mounted)
                 .then(|| whole(protocol_task::FSCK, Act::Check(configuration.fsck_command(device)))),
+            detach: layered(stack.detach(), Part::Whole),
             close: medium.map(|_| whole(SOURCE, Act::Unmount(Disk::Source, unmount_command(&places.source_folder)))),
         }
     }
@@ -190,17 +200,22 @@ impl<'a> Protocol<'a> {
 /// How the file system gets what it holds before the tasks, of which nothing stays in memory.
 fn held<'a>(cell: &'a Cell, places: &Places, mount: &Mount) -> Vec<Step<'a>> {
     let Some(fill) = &cell.fill else { return Vec::new() };
-    let acts = [
-        Act::DiskTime(false),
-        Act::Fill(fill),
-        Act::Unmount(Disk::Test, unmount_command(&places.test_folder)),
-        Act::Forget(Disk::Test),
-        Act::Mount(Disk::Test, mount.clone()),
-        Act::DiskTime(true),
-    ];
+    let stack = cell.configuration.stack(places.disks());
+    let layer = |(_, command): (&str, Vec<String>)| Act::Layer(command);
+    let mut acts =
+        vec![Act::DiskTime(false), Act::Fill(fill), Act::Unmount(Disk::Test, unmount_command(&places.test_folder))];
+    acts.extend(stack.detach().into_iter().map(layer));
+    acts.push(Act::Forget(Disk::Test));
+    acts.extend(stack.attach().into_iter().map(layer));
+    acts.extend([Act::Mount(Disk::Test, mount.clone()), Act::DiskTime(true)]);
     let steps = acts.into_iter().map(|act| Step { of: HELD, part: Part::Whole, act });
     let came_to = Act::Capacity(&[Metric::CAPACITY_FILLED]);
     steps.chain([Step { of: protocol_task::CAPACITY, part: Part::Whole, act: came_to }]).collect()
+}
+
+/// The steps of layers, each with the name of its layer.
+fn layered<'a>(commands: Vec<(&'a str, Vec<String>)>, part: Part) -> Vec<Step<'a>> {
+    commands.into_iter().map(|(of, command)| Step { of, part, act: Act::Layer(command) }).collect()
 }
 
 /// How the second disk gets its contents.
@@ -249,17 +264,20 @@ fn task_steps<'a>(cell: &'a Cell, task: &'a Task, places: &Places, mount: &Mount
     }
 }
 
-/// How the next reads are made to come from the disks.
+/// How the next reads are made to come from the disks. What layers have cached goes with them.
 fn remount<'a>(cell: &Cell, places: &Places, mount: &Mount) -> Vec<Act<'a>> {
-    let mut acts = if cell.is_mounted {
-        vec![Act::DropCaches]
+    let stack = cell.configuration.stack(places.disks());
+    let layer = |(_, command): (&str, Vec<String>)| Act::Layer(command);
+    let mut acts = Vec::new();
+    if cell.is_mounted {
+        acts.push(Act::DropCaches);
     } else {
-        vec![
-            Act::Unmount(Disk::Test, unmount_command(&places.test_folder)),
-            Act::Forget(Disk::Test),
-            Act::Mount(Disk::Test, mount.clone()),
-        ]
-    };
+        acts.push(Act::Unmount(Disk::Test, unmount_command(&places.test_folder)));
+        acts.extend(stack.detach().into_iter().map(layer));
+        acts.push(Act::Forget(Disk::Test));
+        acts.extend(stack.attach().into_iter().map(layer));
+        acts.push(Act::Mount(Disk::Test, mount.clone()));
+    }
     if cell.second_disk.is_some() {
         acts.push(Act::Unmount(Disk::Source, unmount_command(&places.source_folder)));
         acts.push(Act::Forget(Disk::Source));

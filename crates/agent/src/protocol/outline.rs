@@ -22,11 +22,11 @@ pub struct Line {
 pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
     let protocol = Protocol::of(cell, places);
     let mut lines = Lines { cell, lines: Vec::new() };
-    lines.steps(protocol.source.iter().chain(&protocol.begin));
+    lines.steps(protocol.source.iter().chain(&protocol.layers).chain(&protocol.begin));
     for steps in &protocol.tasks {
         lines.task(steps);
     }
-    lines.steps(protocol.end.iter().chain(&protocol.check).chain(&protocol.close));
+    lines.steps(protocol.end.iter().chain(&protocol.check).chain(&protocol.detach).chain(&protocol.close));
     lines.lines
 }
 
@@ -72,7 +72,8 @@ impl<'a> Lines<'a> {
     /// What an act starts or does, each a line; none for what only waits, asks or forgets.
     fn texts(&self, act: &Act) -> Vec<String> {
         match act {
-            Act::Make(_, command)
+            Act::Layer(command)
+            | Act::Make(_, command)
             | Act::Unmount(_, command)
             | Act::Repair(command)
             | Act::Check(Some(command))

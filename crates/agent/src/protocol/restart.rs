@@ -30,16 +30,22 @@ impl Restarted<'_> {
 
 /// The steps from the end of the work on.
 pub(super) fn steps<'a>(cell: &'a Cell, task: &'a Task, restart: Restart, places: &Places) -> Restarted<'a> {
-    let (configuration, device, folder) = (&cell.configuration, &places.test, &places.test_folder);
+    let (configuration, folder) = (&cell.configuration, &places.test_folder);
+    let stack = configuration.stack(places.disks());
+    let device = &stack.device();
     let step = |part: Part, act: Act<'a>| Step { of: &task.id, part, act };
     let is_cut = restart.after.is_cut();
     let after_cut = || Act::Mount(Disk::Test, Mount::after_cut(configuration, device, folder));
     let unmount = || Act::Unmount(Disk::Test, unmount_command(folder));
     let recovery = configuration.filesystem.recovery.as_ref();
-    let mut down = vec![unmount(), Act::Forget(Disk::Test)];
+    let layer = |(_, command): (&str, Vec<String>)| Act::Layer(command);
+    let mut down = vec![unmount()];
+    down.extend(stack.detach().into_iter().map(layer));
+    down.push(Act::Forget(Disk::Test));
     if is_cut {
         down.extend([Act::PowerBack { cache_lost: restart.after.loses_cache() }, Act::Forget(Disk::Test)]);
     }
+    down.extend(stack.attach().into_iter().map(layer));
     let needs_replay = restart.then == Up::Repair && is_cut && recovery.is_some_and(|recovery| recovery.mount_first);
     let replay = if needs_replay { vec![after_cut(), unmount(), Act::Forget(Disk::Test)] } else { Vec::new() };
     let up = match restart.then {

@@ -45,13 +45,17 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
             }
             Use::Something => {}
         }
-        let row = |(at, record): &(usize, &DeviceRecord)| {
+        let row = |(name, record): (String, &DeviceRecord)| {
             let seconds = record.seconds();
-            (view.name(*at).to_owned(), format_seconds(seconds), Iostat::of(&record.totals(), seconds))
+            (name, format_seconds(seconds), Iostat::of(&record.totals(), seconds))
         };
-        out.push(iostat(label(task), uses.iter().map(row).collect()));
+        let members = members(view, &uses);
+        let alone = members.iter().map(|(name, record)| (name.clone(), record));
+        let all = uses.iter().map(|(at, record)| (view.name(*at).to_owned(), *record));
+        out.push(iostat(label(task), all.clone().chain(alone.clone()).map(row).collect()));
         let mut drawing = Markup::new();
-        maps(&mut drawing, view, &uses);
+        let single = all.filter(|(_, record)| record.more.is_empty());
+        maps(&mut drawing, &single.chain(alone).collect::<Vec<_>>());
         out.push(Block::Drawn(drawing, Vec::new()));
     }
     if !idle.is_empty() {
@@ -76,6 +80,16 @@ fn uses<'a>(view: &View<'a>, task: &TaskFindings) -> Uses<'a> {
     uses
 }
 
+/// The disks of those that have several, each by its name.
+fn members(view: &View, uses: &Uses) -> Vec<(String, DeviceRecord)> {
+    let of = |(at, record): &(usize, &DeviceRecord)| {
+        let name = view.name(*at).to_owned();
+        let members = record.members().into_iter().enumerate();
+        members.map(move |(number, disk)| (format!("{name}, disk {}", number + 1), disk)).collect::<Vec<_>>()
+    };
+    uses.iter().flat_map(of).collect()
+}
+
 fn explain(out: &mut Vec<Block>, view: &View) {
     out.push(Block::Text(format!("In the first repeat, {COLUMNS}.")));
     if view.report.devices.iter().any(|found| found.record.map.is_some()) {
@@ -97,7 +111,7 @@ fn explain(out: &mut Vec<Block>, view: &View) {
 }
 
 /// The maps of one test side by side, all on the time axis of the longest.
-fn maps(out: &mut Markup, view: &View, uses: &Uses) {
+fn maps(out: &mut Markup, uses: &[(String, &DeviceRecord)]) {
     let drawn: Vec<_> = uses.iter().filter(|(_, record)| record.map.is_some()).collect();
     if drawn.is_empty() {
         return;
@@ -105,8 +119,8 @@ fn maps(out: &mut Markup, view: &View, uses: &Uses) {
     let shades = Shades::of(drawn.iter().map(|(_, record)| *record));
     let span = drawn.iter().map(|(_, record)| map::span(record)).max().unwrap_or(1).max(1);
     put!(out, "<div class=\"maps\">\n");
-    for (at, record) in drawn {
-        let name = view.name(*at);
+    for (name, record) in drawn {
+        let name = name.as_str();
         put!(out, "<figure class=\"map\"><figcaption>", name, "</figcaption><div class=\"plate\">");
         match map::picture(record, &shades) {
             Some(Picture { data, nanoseconds }) => {

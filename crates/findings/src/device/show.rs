@@ -167,6 +167,16 @@ struct Used<'a> {
     sizes: Vec<Size>,
     #[serde(skip_serializing_if = "Option::is_none")]
     map: Option<Map>,
+    /// Each disk, if there are several: `iostat` is all of them together, and what else is above is the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    disks: Vec<Member>,
+}
+
+/// One disk of several.
+#[derive(Serialize)]
+struct Member {
+    device_bytes: u64,
+    iostat: Columns,
 }
 
 /// iostat's columns, in bytes and seconds.
@@ -269,6 +279,11 @@ fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Used<'a> {
         slices: record.slices.iter().map(|slice| columns_of(slice, slice_seconds)).collect(),
         sizes: sizes.collect(),
         map,
+        disks: record
+            .members()
+            .iter()
+            .map(|disk| Member { device_bytes: disk.size, iostat: columns_of(&disk.totals(), disk.seconds()) })
+            .collect(),
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Better, Plan};
+use mountmark_model::{Better, Plan, split};
 use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::mean;
 use serde::Serialize;
@@ -194,7 +194,10 @@ impl Design {
         for name in &figures.configurations {
             let (side, bare) = plan.side(name).map_or((None, name.as_str()), |(side, bare)| (Some(side), bare));
             let (body, _) = bare.split_once('#').unwrap_or((bare, ""));
-            let (filesystem, written) = body.split_once(':').unwrap_or((body, DEFAULTS));
+            // With its layers and their options, which are not crossed.
+            let (own, layers) = body.split_at(split(body, '@')[0].len());
+            let (filesystem, written) = own.split_once(':').unwrap_or((own, DEFAULTS));
+            let filesystem = &format!("{filesystem}{layers}");
             let written = written.split('+').map(|part| part.strip_prefix("mount=").unwrap_or(part));
             let options = written.collect::<Vec<_>>().join("+");
             let mut own = vec![factors[0].at(filesystem), factors[1].at(&options)];

@@ -19,6 +19,12 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
     filesystem.crash = None;
     filesystem.synced_lost.clear();
     filesystem.roomy_size = None;
+    for layer in &mut cell.configuration.layers {
+        layer.modules.clear();
+        layer.packages.clear();
+        layer.tools.clear();
+    }
+    let filesystem = &mut cell.configuration.filesystem;
     if cell.tasks.iter().all(|task| task.restart.is_none()) {
         filesystem.recovery = None;
     }
@@ -30,11 +36,15 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
 }
 
 pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &Disk> {
-    std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk))
+    let under_test = std::iter::repeat_n(&cell.disk, cell.configuration.disks() as usize);
+    under_test.chain(cell.second_disk.as_ref().map(|medium| &medium.disk))
 }
 
 /// The driver of modelled disks, with its parameters.
-pub(super) const NBD: &str = "nbd nbds_max=2 max_part=0";
+pub(super) fn driver(cell: &Cell) -> String {
+    // The second disk has its number whether there is one or not.
+    format!("nbd nbds_max={} max_part=0", cell.configuration.disks() + 1)
+}
 
 pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
     let mut needed = vec![For::All];
@@ -67,8 +77,14 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
         modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
         brought: None,
     };
+    for layer in &cell.configuration.layers {
+        wanted.packages.extend(layer.packages.iter().cloned());
+        wanted.programs.extend(layer.commands().filter_map(|command| command.first()).chain(&layer.tools).cloned());
+        wanted.modules.extend(layer.modules.iter().cloned());
+    }
+    let driver = driver(cell);
     for disk in disks(cell) {
-        let modules: &[&str] = if disk.model.has_drive() { &[NBD] } else { &["nd_e820", "nd_pmem"] };
+        let modules: &[&str] = if disk.model.has_drive() { &[&driver] } else { &["nd_e820", "nd_pmem"] };
         let scheduler = disk.model.rotational().then_some("?mq-deadline");
         wanted.modules.extend(modules.iter().copied().chain(scheduler).map(String::from));
     }

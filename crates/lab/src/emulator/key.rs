@@ -34,7 +34,7 @@ fn parts(
     (image, kernel): (&str, &str),
     emulator: &BTreeMap<String, String>,
 ) -> Value {
-    json!({
+    let mut parts = json!({
         "version": VERSION,
         "cell": image_key(cell),
         "corpus": cell.second_disk.as_ref().map(|medium| &medium.corpus.sha256),
@@ -48,7 +48,12 @@ fn parts(
         "image": image,
         "kernel": kernel,
         "emulator": emulator,
-    })
+    });
+    // Keys of cells with one disk stay as they were.
+    if !layout.more.is_empty() {
+        parts["media"]["more"] = json!(layout.more);
+    }
+    parts
 }
 
 /// SHA-256 of QEMU and of each of its firmware files that is there, by name.

@@ -14,6 +14,8 @@ const MEDIA_ROOM: u64 = 64 << 30;
 
 pub(super) struct Layout {
     pub test: Region,
+    /// Further disks under test.
+    pub more: Vec<Region>,
     pub source: Option<Region>,
     pub corpus: Option<Region>,
     /// What a power cut takes back, for a cell that has one.
@@ -31,6 +33,7 @@ impl Layout {
         };
         let size = cell.disk_size.0;
         let test = take(if cell.on_loop { carrier_room(size).next_multiple_of(ALIGNMENT) } else { size });
+        let more = (1..cell.configuration.disks()).map(|_| take(size)).collect();
         let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
         let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
         let undo = needs_undo(cell).then(|| take(size));
@@ -41,7 +44,7 @@ impl Layout {
                 "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
             );
         }
-        Ok(Layout { test, source, corpus, undo, total })
+        Ok(Layout { test, more, source, corpus, undo, total })
     }
 
     /// Behind the disk under test, memory for a witness of power cuts.
@@ -68,8 +71,9 @@ impl Layout {
     }
 
     fn disks<'a>(&self, cell: &'a Cell, modelled: bool) -> impl Iterator<Item = Region> + use<'a> {
-        let regions = disks(cell).zip(std::iter::once(self.test).chain(self.source));
-        regions.filter(move |(disk, _)| disk.model.has_drive() == modelled).map(|(_, region)| region)
+        let under_test = std::iter::once(self.test).chain(self.more.iter().copied());
+        let regions: Vec<_> = disks(cell).zip(under_test.chain(self.source)).collect();
+        regions.into_iter().filter(move |(disk, _)| disk.model.has_drive() == modelled).map(|(_, region)| region)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! This folder boots guests, passes jobs in and events out. It does not know what a cell measures.
 
+mod available;
 mod cell;
 mod guests;
 mod hardware;
@@ -32,12 +33,12 @@ use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outco
 use crate::cache::{self, InUse, lock::Scratch};
 use crate::cell_key::CellKey;
 use crate::event_receiver::{EventReceiver, Expected, Heard};
-use crate::image::kernel::{Kernel, built_without};
+use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, GuestProgram, Image, Wanted};
 use crate::lab::{Ended, OpenLab, Options};
-use cell::{NBD, image_key, needed_by, wanted};
+use cell::{driver, image_key, needed_by, wanted};
 pub(crate) use guests::Guests;
 pub use hardware::Clock;
 use hardware::Hardware;
@@ -122,7 +123,7 @@ impl Emulator {
         }
         let mut arguments = hardware::memory_map(layout.total, &pmem);
         if needed_by(cell).contains(&For::Modelled) {
-            arguments.extend(self.modules.arguments(NBD));
+            arguments.extend(self.modules.arguments(&driver(cell)));
         }
         Ok(Hardware {
             clock: self.clock,
@@ -166,6 +167,7 @@ impl Emulator {
             token,
             cell: image_key(cell),
             test: layout.test,
+            more: layout.more.clone(),
             source: layout.source,
             corpus: layout.corpus,
             undo: layout.undo,
@@ -251,31 +253,7 @@ impl OpenLab for Emulator {
     }
 
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
-        let filesystem = &configuration.filesystem;
-        if let Some(reason) = &filesystem.unavailable {
-            return Ok(Some(reason.clone()));
-        }
-        for module in filesystem.modules.iter().filter(|module| !module.starts_with('?')) {
-            if let Err(missing) = self.modules.check(module) {
-                return Ok(Some(format!("{missing}; choose another with --kernel")));
-            }
-        }
-        if let Some(option) = filesystem.kernel_options.iter().find(|option| self.kernel.is_without(option)) {
-            return Ok(Some(built_without(&self.kernel.release, option)));
-        }
-        let packages = Packages::new(&self.options.cache);
-        let component = filesystem.component.as_deref();
-        for package in &filesystem.packages {
-            if !packages.has(component, package)? {
-                return Ok(Some(format!(
-                    "this Debian release has no package {package}, which holds its tools{}",
-                    component
-                        .map(|component| format!(", in {component}, or this machine's mirror lacks it"))
-                        .unwrap_or_default()
-                )));
-            }
-        }
-        Ok(None)
+        self.lacks_for(configuration)
     }
 
     fn lacks(&self, program: &Program) -> Result<Option<String>> {

@@ -205,6 +205,7 @@ impl Profiler {
                     token,
                     cell: image_key(cell),
                     test: layout.test,
+                    more: Vec::new(),
                     source: None,
                     corpus: None,
                     undo: None,

@@ -113,6 +113,7 @@ impl Witnesses {
             token: Token::new()?,
             cell: image_key,
             test: layout.test,
+            more: Vec::new(),
             source: None,
             corpus: None,
             undo: None,

@@ -115,6 +115,7 @@ fn live(agent: Agent) -> Result<()> {
     }
     let devices = Devices {
         test: job.test,
+        more: Vec::new(),
         source: job.source,
         corpus: corpus.as_ref().map(|file| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into())),
         measuring: Box::new(|_| {}),
@@ -163,6 +164,7 @@ pub(super) fn places(cell: &Cell) -> Result<Places> {
     let base = base(Some(named).filter(|_| cell.is_mounted))?;
     Ok(Places {
         test: if named.is_absolute() { cell.disk.name.clone() } else { "/dev/loopN".to_owned() },
+        more: Vec::new(),
         source: "/dev/loopM".to_owned(),
         test_folder: if cell.is_mounted { named.join(folder::PATTERN) } else { base.join(TEST) },
         source_folder: base.join(SOURCE),

@@ -14,6 +14,7 @@ fn with(program: &str, mkfs: &str, mount: &str) -> Configuration {
         filesystem: filesystem(&[program, "{options}", "{device}"]),
         mkfs_options: words(mkfs, ' '),
         mount_options: words(mount, ','),
+        layers: Vec::new(),
     }
 }
 
@@ -193,6 +194,7 @@ fn the_catalogues_own_commands_are_accepted() {
                     recovery: variant.recovery.or(filesystem.recovery.clone()),
                     ..filesystem.clone()
                 },
+                layers: Vec::new(),
             };
             // What goes through a shell is not looked into, so it is for guests alone.
             let is_script = filesystem.mkfs.first().is_some_and(|program| program == "sh");

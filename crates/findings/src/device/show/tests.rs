@@ -29,6 +29,7 @@ fn found(cell: u32, task: &str, reads: u64) -> DeviceUse {
             sizes: [vec![0; 12].into_iter().chain([reads]).collect(), Vec::new(), Vec::new()],
             map: Some(map),
             lacking: (cell == 1).then(|| "Half of it was not seen.".to_owned()),
+            more: Vec::new(),
         },
     }
 }

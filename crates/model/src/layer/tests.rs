@@ -1,0 +1,86 @@
+use super::*;
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+fn array() -> Layer {
+    let option = |usual: &str, unit: Option<u64>| LayerOption {
+        about: String::new(),
+        usual: usual.into(),
+        unit: unit.map(Bytes),
+        values: BTreeMap::new(),
+    };
+    let mut log = option("none", None);
+    log.values = [("none", ""), ("ppl", "--log")].map(|(word, value)| (word.into(), value.into())).into();
+    Layer {
+        name: "array".into(),
+        about: String::new(),
+        modules: Vec::new(),
+        packages: Vec::new(),
+        tools: Vec::new(),
+        device: "/dev/md{number}".into(),
+        make: vec![words("create /dev/md{number} -n {disks} -c {chunk} {log} {devices}")],
+        attach: vec![words("assemble /dev/md{number} {devices}")],
+        detach: vec![words("stop /dev/md{number}")],
+        room: Bytes(0),
+        disks: Some(DiskCount { option: "disks".into(), least: 2, most: 4 }),
+        options: [("disks", option("2", None)), ("chunk", option("64 KiB", Some(1024))), ("log", log)]
+            .map(|(name, option)| (name.to_owned(), option))
+            .into(),
+    }
+}
+
+#[test]
+fn options_stand_in_commands() {
+    let array = array();
+    let plain = array.with("array", &[]).unwrap();
+    assert_eq!(plain.make, [words("create /dev/md{number} -n 2 -c 64 {devices}")]);
+    let given = [("disks", "3"), ("chunk", "1MiB"), ("log", "ppl")];
+    let chosen = array.with("array:…", &given).unwrap();
+    assert_eq!((chosen.disks, &chosen.make[0]), (3, &words("create /dev/md{number} -n 3 -c 1024 --log {devices}")));
+    for (given, said) in [
+        (("disks", "9"), "takes 2 to 4 disks"),
+        (("disks", "x"), "takes 2 to 4 disks"),
+        (("chunk", "100"), "a multiple of 1.00 KiB"),
+        (("chunk", "wide"), "is not a size"),
+        (("log", "other"), "one of none, ppl"),
+        (("level", "5"), "its options: chunk, disks, log"),
+    ] {
+        let error = array.with("array", &[given]).unwrap_err();
+        assert!(error.contains(said), "{given:?}: {error}");
+    }
+}
+
+#[test]
+fn layers_lie_on_each_other() {
+    let upper = Layer {
+        device: "/dev/mapper/{name}".into(),
+        make: vec![words("format {device}")],
+        attach: vec![words("open {device} {name}")],
+        detach: vec![words("close {name}")],
+        disks: None,
+        options: BTreeMap::new(),
+        ..array()
+    };
+    let layers = [upper.with("upper", &[]).unwrap(), array().with("array", &[]).unwrap()];
+    let disks = ["/dev/a".to_owned(), "/dev/b".to_owned()];
+    let stack = Stack::new(&layers, disks.to_vec());
+    assert_eq!(stack.device(), "/dev/mapper/layer1");
+    let lines = |commands: Vec<(&str, Vec<String>)>| {
+        commands.into_iter().map(|(name, words)| format!("{name}: {}", words.join(" "))).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines(stack.make()),
+        [
+            "array: create /dev/md0 -n 2 -c 64 /dev/a /dev/b",
+            "array: assemble /dev/md0 /dev/a /dev/b",
+            "upper: format /dev/md0",
+            "upper: open /dev/md0 layer1",
+        ]
+    );
+    assert_eq!(lines(stack.attach())[1], "upper: open /dev/md0 layer1");
+    assert_eq!(lines(stack.detach()), ["upper: close layer1", "array: stop /dev/md0"]);
+    assert_eq!(Stack::new(&[], disks.to_vec()).device(), "/dev/a");
+    assert!(Stack::new(&[], disks.to_vec()).make().is_empty());
+}

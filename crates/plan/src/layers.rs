@@ -1,0 +1,180 @@
+//! Layers below a file system: the words behind `@` in `--fs`, and what is wrong with a file of `catalog/layers/`.
+//!
+//! `ext4@luks`, `xfs@lvm:stripes=4`, `ext4@luks@raid1`: after the file system its layers, the uppermost first, each with its
+//! options as `key=value` behind colons. A backslash escapes an `@` that is part of an option: `btrfs:mount=subvol=\@`.
+
+use std::collections::BTreeSet;
+
+use mountmark_model::{Configuration, Layer, StackedLayer, names, split};
+
+use crate::bounds::is_word;
+use crate::check::null;
+use crate::{Catalogue, PlanError};
+
+/// The layers of `--fs`, each as it is written.
+///
+/// # Errors
+/// A sentence.
+pub(crate) fn stacked(catalogue: &Catalogue, texts: &[&str]) -> Result<Vec<StackedLayer>, String> {
+    let mut layers: Vec<StackedLayer> = Vec::new();
+    let mut known = BTreeSet::new();
+    for (at, text) in texts.iter().enumerate() {
+        let mut parts = split(text.trim(), ':').into_iter().map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let layer = catalogue.get::<Layer>(name).map_err(|error| unknown(&error, name))?;
+        if !known.insert(name) {
+            return Err(format!("the layer {name} is in it twice"));
+        }
+        let mut given = Vec::new();
+        for part in parts {
+            let pair = part.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
+            let Some(pair) = pair.filter(|(key, _)| !["mkfs", "mount"].contains(key)) else {
+                return Err(format!(
+                    "{part:?} is no option of the layer {name}, which are written key=value; options of the file system \
+                     stand before the first @: ext4:noatime@{name}"
+                ));
+            };
+            if given.iter().any(|(key, _)| *key == pair.0) {
+                return Err(format!("the option {} of the layer {name} is in it twice", pair.0));
+            }
+            given.push(pair);
+        }
+        let layer = layer.with(text.trim(), &given)?;
+        if layer.disks > 1 && at + 1 < texts.len() {
+            return Err(format!(
+                "the layer {name} takes {} disks, and a layer below makes one: write {name} last",
+                layer.disks
+            ));
+        }
+        layers.push(layer);
+    }
+    Ok(layers)
+}
+
+fn unknown(error: &PlanError, name: &str) -> String {
+    match name {
+        "" => "an @ is followed by no layer; `mountmark list layers` lists all".to_owned(),
+        _ => format!("{error}; an @ that is part of an option or a label is written \\@"),
+    }
+}
+
+/// Whether the same commands make them, however they are written.
+pub(crate) fn are_alike(some: &[StackedLayer], others: &[StackedLayer]) -> bool {
+    let unnamed = |layers: &[StackedLayer]| -> Vec<StackedLayer> {
+        layers.iter().map(|layer| StackedLayer { name: String::new(), ..layer.clone() }).collect()
+    };
+    unnamed(some) == unnamed(others)
+}
+
+/// Why a configuration cannot be had where there is no guest.
+pub(crate) fn needs_guest(configuration: &Configuration) -> Option<String> {
+    let layer = configuration.layers.first()?;
+    Some(format!(
+        "the layer {} is made in guests alone: on a real disk nothing yet takes it down again after a kill; leave it out, or \
+         take --lab virtual or --lab kvm",
+        layer.name
+    ))
+}
+
+/// What is wrong with a file of `catalog/layers/`.
+pub(crate) fn faults(layer: &Layer) -> Vec<String> {
+    let mut faults = Vec::new();
+    if !is_word(&layer.name) {
+        faults.push(format!("the name {:?} must be made of letters, digits, - and _", layer.name));
+    }
+    names::list("packages", &layer.packages, names::package, &mut faults);
+    names::list("tools", &layer.tools, names::program, &mut faults);
+    names::list("modules", &layer.modules, names::module, &mut faults);
+    for (field, commands) in [("make", &layer.make), ("attach", &layer.attach), ("detach", &layer.detach)] {
+        for command in commands {
+            match command.first() {
+                Some(program) => names::list(field, std::slice::from_ref(program), names::program, &mut faults),
+                None => faults.push(format!("{field}: a command is empty")),
+            }
+            faults.extend(command.iter().find_map(|word| null(field, word)));
+        }
+    }
+    if layer.attach.is_empty() || layer.detach.is_empty() {
+        faults.push("give `attach` and `detach`, each at least one command".into());
+    }
+    let device = &layer.device;
+    if !device.starts_with("/dev/") || !["{name}", "{number}"].iter().any(|word| device.contains(word)) {
+        faults.push(format!("device {device:?} must be a path in /dev with {{name}} or {{number}} in it"));
+    }
+    for key in layer.options.keys().filter(|key| !is_word(key) || is_taken(key)) {
+        faults.push(format!(
+            "option {key:?}: a name is made of letters, digits, - and _, and is no word that commands have"
+        ));
+    }
+    if let Some(count) = &layer.disks {
+        if !layer.options.contains_key(&count.option) {
+            faults.push(format!("disks: there is no option {:?}", count.option));
+        }
+        if count.least == 0 || count.least > count.most {
+            faults.push("disks: `least` is at least 1, and at most `most`".into());
+        }
+    }
+    if faults.is_empty() {
+        faults.extend(layer.with(&layer.name, &[]).err());
+    }
+    faults
+}
+
+/// Whether commands have the word for something else, or `--fs` has.
+fn is_taken(key: &str) -> bool {
+    ["device", "devices", "name", "number", "mkfs", "mount"].contains(&key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configurations;
+
+    fn one(text: &str) -> Result<Configuration, String> {
+        let all = configurations(&Catalogue::built_in().unwrap(), &[text.to_owned()]);
+        all.map(|mut all| all.remove(0)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn layers_stand_behind_the_file_system() {
+        let plain = one("ext4").unwrap();
+        assert_eq!((plain.layers.len(), plain.disks()), (0, 1));
+        let both = one("ext4:noatime@luks@lvm:stripes=2#mine").unwrap();
+        let names: Vec<&str> = both.layers.iter().map(|layer| layer.name.as_str()).collect();
+        assert_eq!((names, both.disks()), (vec!["luks", "lvm:stripes=2"], 2));
+        assert_eq!(
+            (both.mount_options.as_slice(), both.heading().as_ref()),
+            (&["noatime".to_owned()][..], "ext4@luks@lvm#mine")
+        );
+        let root = one(r"btrfs:mount=subvol=\@").unwrap();
+        assert_eq!((root.mount_options, root.layers.len()), (vec!["subvol=@".to_owned()], 0));
+    }
+
+    #[test]
+    fn mistakes_in_layers_are_named() {
+        for (text, said) in [
+            ("ext4@", "followed by no layer"),
+            ("ext4@lusk", "did you mean luks?"),
+            ("ext4:mkfs=-L a@b", r"is written \@"),
+            ("ext4@luks@luks", "twice"),
+            ("ext4@luks:iterations=1000:iterations=2000", "twice"),
+            ("ext4@luks:mount=noatime", "before the first @"),
+            ("ext4@luks:noatime", "before the first @"),
+            ("ext4@luks:depth=1", "has no option"),
+            ("ext4@lvm:stripes=0", "disks"),
+            ("ext4@lvm:stripes=2@luks", "write lvm last"),
+            ("ext4#a@luks", "label"),
+        ] {
+            let error = one(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        let twice = one("ext4@luks,ext4@luks:iterations=1000").unwrap_err();
+        assert!(twice.contains("made and mounted like"), "{twice}");
+        let host = crate::configurations_for(
+            *mountmark_model::Lab::ALL.iter().find(|lab| !lab.capabilities().guest).unwrap(),
+            &Catalogue::built_in().unwrap(),
+            &["ext4@luks".to_owned()],
+        );
+        assert!(host.unwrap_err().to_string().contains("made in guests alone"));
+    }
+}

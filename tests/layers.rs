@@ -1,0 +1,124 @@
+//! Layers below file systems: they are made, taken away and attached again, and what was written is there.
+
+use std::fs;
+
+use crate::lab::{Lab, assert_equal_figures};
+
+/// A file that is read again cold, and one that is there after a restart and a power cut.
+const TASKS: &str = r#"
+[[task]]
+id = "write"
+title = "write a file of 1 MiB"
+prepare = "head -c 1048576 /dev/urandom > /tmp/reference"
+run = "dd if=/tmp/reference of=file bs=64k && sync file"
+
+[[task]]
+id = "read"
+title = "compare the file, read from the disk"
+cold = true
+run = "cmp /tmp/reference file"
+"#;
+
+const CUT: &str = r#"
+[[task]]
+id = "usable"
+title = "usable again after a power cut"
+run = "echo kept > kept && sync kept . && echo gone > gone"
+restart = { after = "power-cut-cache-lost", then = "mount" }
+
+[[task]]
+id = "kept"
+title = "the durable file is there, the other is not"
+run = "grep -q kept kept && test ! -e gone && cmp /tmp/reference file"
+"#;
+
+/// A file that is read in requests that each take all disks of a stripe.
+const DIRECT: &str = r#"
+[[task]]
+id = "direct"
+title = "read a file of 48 MiB in requests of 4 MiB"
+prepare = "dd if=/dev/zero of=large bs=1M count=48 conv=fsync"
+cold = true
+run = "dd if=large of=/dev/null bs=4M iflag=direct"
+"#;
+
+/// A layer that the built-in catalogue lacks: that of docs/how-to/layers.md.
+fn own_layer() -> &'static str {
+    let page = include_str!("../docs/how-to/layers.md");
+    let (_, rest) = page.split_once("<<'TOML'\n").expect("the page has a layer");
+    rest.split_once("TOML\n").expect("the layer has an end").0
+}
+
+#[test]
+fn what_lies_below_a_file_system_comes_back_with_its_data() {
+    let Some(lab) = Lab::with_guests("what_lies_below_a_file_system_comes_back_with_its_data", 2) else { return };
+    let suite = lab.suite("tiny", &format!("{TASKS}{CUT}"));
+    fs::create_dir_all(lab.path("config/mountmark/catalog/layers")).unwrap();
+    lab.write("config/mountmark/catalog/layers/unaligned.toml", own_layer());
+    let all = ["ext4", "ext4@luks", "xfs@lvm", "ext4@luks@lvm", "ext4@unaligned"];
+    let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "nvme", "--repeat", "1"];
+    let ran = lab.run(&plan).ended_with(0);
+    let results = ran.results();
+    for name in all {
+        results.is_ok(name, &["mkfs", "mount", "write", "read", "usable", "kept", "umount", "fsck"]);
+        assert!(results.value(name, "read", "read_bytes") >= 1_048_576.0, "{name} read from a cache");
+    }
+    // What encrypts is the kernel, in threads of its own.
+    let busy = |name: &str| results.value(name, "read", "busy");
+    assert!(busy("ext4@luks") > 1.5 * busy("ext4"), "{} and {}", busy("ext4@luks"), busy("ext4"));
+    let usable = |name: &str| results.value(name, "capacity", "capacity_bytes");
+    assert!(usable("ext4@luks") < usable("ext4"), "the header takes no room");
+    assert_equal_figures(&results, &lab.run(&plan).ended_with(0).results());
+
+    // The list that the agent takes is the one that is printed: `agent::tests`. Here, that it is the one of this run.
+    let dry = lab.run(&[&plan[..], &["--dry-run"]].concat()).ended_with(0).stdout;
+    let lines = |start: &str| dry.lines().filter(|line| line.starts_with(start)).collect::<Vec<_>>();
+    for (part, count) in
+        [(" luks: cryptsetup luksFormat", 1), (" luks: cryptsetup open", 1), (" luks: cryptsetup close", 1)]
+    {
+        assert_eq!(lines(&format!("ext4@luks{part}")).len(), count, "{part}:\n{dry}");
+    }
+    let close = lines("ext4@luks read remount: cryptsetup close layer0");
+    assert_eq!((close.len(), lines("ext4@luks usable restart: cryptsetup").len()), (1, 2), "{dry}");
+    assert!(dry.contains("ext4@luks mkfs: mkfs.ext4 -q -F /dev/mapper/layer0"), "{dry}");
+}
+
+#[test]
+fn several_disks_are_one_to_a_file_system() {
+    let Some(lab) = Lab::with_guests("several_disks_are_one_to_a_file_system", 2) else { return };
+    let suite = lab.suite("tiny", &format!("{TASKS}{DIRECT}"));
+    let all = ["ext4", "ext4@raid0:disks=4:chunk=64KiB", "xfs@raid5", "ext4@lvm:stripes=4"];
+    let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "maxtor-7y250m0", "--repeat", "1"];
+    let ran = lab.run(&plan).ended_with(0);
+    let results = ran.results();
+    for name in all {
+        results.is_ok(name, &["mkfs", "mount", "write", "read", "direct", "umount", "fsck"]);
+        let read = results.value(name, "read", "read_bytes");
+        assert!((1_048_576.0..8_000_000.0).contains(&read), "{name} read {read} bytes of all its disks");
+    }
+    // The disks work at the same time; a faster disk would be bounded by the way to it.
+    let direct = |name: &str| results.value(name, "direct", "elapsed");
+    for stripe in ["ext4@raid0:disks=4:chunk=64KiB", "ext4@lvm:stripes=4"] {
+        assert!(direct("ext4") > 2.5 * direct(stripe), "{stripe}: {} and {} s", direct("ext4"), direct(stripe));
+    }
+    // Of three disks one has the parity: half as much again is written.
+    let written = |name: &str| results.value(name, "write", "written_bytes");
+    assert!(written("xfs@raid5") > 1.4 * 1_048_576.0, "{}", written("xfs@raid5"));
+    let room = |name: &str| {
+        results.value(name, "capacity", "capacity_bytes") / results.value("ext4", "capacity", "capacity_bytes")
+    };
+    assert!((3.0..5.0).contains(&room("ext4@lvm:stripes=4")), "{}", room("ext4@lvm:stripes=4"));
+    assert_equal_figures(&results, &lab.run(&plan).ended_with(0).results());
+}
+
+#[test]
+fn layers_that_cannot_be_are_refused() {
+    let lab = Lab::without_guests();
+    let refused = |arguments: &[&str], said: &[&str]| lab.run(arguments).ended_with(2).says(said);
+    refused(&["--fs", "ext4@lusk"], &["no layer named \"lusk\"", "did you mean luks?"]);
+    refused(&["--fs", "ext4@raid5:disks=2"], &["takes 3 to 16 disks"]);
+    refused(&["--fs", "ext4@raid0:chunk=1000"], &["a multiple of 1.00 KiB"]);
+    refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
+    let crash = lab.command(&["crash", "--fs", "ext4@luks", "--workload", "rename"]).ended_with(2);
+    crash.says(&["not tried below layers yet"]);
+}

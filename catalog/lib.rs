@@ -6,6 +6,7 @@ use include_dir::{Dir, File, include_dir};
 static FOLDERS: &[(&str, Dir<'static>)] = &[
     ("agreements", include_dir!("$CARGO_MANIFEST_DIR/agreements")),
     ("corpora", include_dir!("$CARGO_MANIFEST_DIR/corpora")),
+    ("costs", include_dir!("$CARGO_MANIFEST_DIR/costs")),
     ("crash", include_dir!("$CARGO_MANIFEST_DIR/crash")),
     ("disks", include_dir!("$CARGO_MANIFEST_DIR/disks")),
     ("filesystems", include_dir!("$CARGO_MANIFEST_DIR/filesystems")),

@@ -8,6 +8,7 @@ mod common;
 mod catalogue;
 mod cluster;
 mod commands;
+mod costs;
 mod next;
 mod plan_file;
 mod progress;

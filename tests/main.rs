@@ -15,6 +15,7 @@ mod commands;
 mod compare;
 mod conditions;
 mod corpora;
+mod costs;
 mod crash;
 mod crash_apps;
 mod crash_command;

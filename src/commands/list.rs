@@ -6,7 +6,9 @@ use mountmark_findings::SUBJECTS;
 use mountmark_lab::emulator::options::{DISK, IF, PROFILE};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Packages;
-use mountmark_model::{Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, Metric, Study, StudyRun, Suite};
+use mountmark_model::{
+    Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Metric, Study, StudyRun, Suite,
+};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
 use super::run::LabOptions;
@@ -52,6 +54,8 @@ enum Kind {
     Crash,
     /// Real machines that the virtual lab was compared with
     Agreements,
+    /// Ranges of what work costs on real machines, for which orders are asked whether they hold
+    Costs,
     /// What is measured
     Metrics,
     /// What can be printed in which formats
@@ -82,6 +86,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Kernels => kernels()?,
         Kind::Crash => scenarios(&catalogue)?,
         Kind::Agreements => rows(catalogue::entries::<MachineAgreement>(&catalogue)),
+        Kind::Costs => rows(catalogue::entries::<MachineCosts>(&catalogue)),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }

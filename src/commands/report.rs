@@ -22,6 +22,7 @@ use super::run::Stop;
 use super::why::{self, Explained, ProfileOptions};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, SurviveOptions, WrongUse};
+use crate::costs::CostsOptions;
 use target::{Target, refuse_foreign};
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
@@ -63,6 +64,8 @@ pub struct Arguments {
     #[command(flatten)]
     survive: SurviveOptions,
     #[command(flatten)]
+    costs: CostsOptions,
+    #[command(flatten)]
     store: StoreOptions,
 }
 
@@ -85,7 +88,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         refuse_foreign(path, format)?;
     }
 
-    let found: Vec<Findings> = runs.iter().map(|run| found(run, &arguments, &catalogue)).collect::<Result<_>>()?;
+    let found: Vec<Findings> =
+        runs.iter().map(|run| found(run, &arguments, &catalogue, &store)).collect::<Result<_>>()?;
     let compared: Vec<Option<StudyComparison>> = runs
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
@@ -238,6 +242,7 @@ pub fn beside_study(runs: Vec<String>, study: &str, format: Option<&str>, store:
         why: None,
         jobs: 1,
         survive: SurviveOptions::default(),
+        costs: CostsOptions::default(),
         store: store.clone(),
     })
 }
@@ -265,14 +270,16 @@ fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<D
     Ok((store.devices(&run.id, &wanted)?, store.results(&run.id, 0)?))
 }
 
-fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Result<Findings> {
+fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue, store: &Store) -> Result<Findings> {
     let known = configurations(run);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
         let known = known.join(", ");
         bail!(WrongUse(format!("--baseline {name}: run {} has no such configuration; it has {known}", run.id)));
     }
     let accords = Some(catalogue.list::<MachineAgreement>().cloned().collect());
-    let options = mountmark_findings::Options { baseline: arguments.baseline.clone(), accords, ..Default::default() };
+    let asked = Some(arguments.costs.asked(catalogue, store, run)?);
+    let options =
+        mountmark_findings::Options { baseline: arguments.baseline.clone(), accords, asked, ..Default::default() };
     Ok(findings(run, &options))
 }
 

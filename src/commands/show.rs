@@ -8,7 +8,9 @@ use anyhow::Result;
 use clap::Args;
 use mountmark_findings::{Device, Options, Outputs, Safety, Verdicts};
 
+use crate::catalogue;
 use crate::common::{self, FormatOptions, StoreOptions, SurviveOptions, WrongUse};
+use crate::costs::CostsOptions;
 
 /// Print the figures of a run
 #[derive(Args)]
@@ -41,6 +43,8 @@ pub struct Arguments {
     campaign: Option<String>,
     #[command(flatten)]
     survive: SurviveOptions,
+    #[command(flatten)]
+    costs: CostsOptions,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -89,6 +93,9 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     if arguments.survive.is_given() && (arguments.raw.is_some() || arguments.io.is_some() || arguments.safety) {
         return Err(WrongUse("--survive is for tables and --verdict".into()).into());
     }
+    if arguments.costs.is_given() && !arguments.verdict {
+        return Err(WrongUse("--costs says whether orders hold: add --verdict".into()).into());
+    }
     let given = of_its_own.iter().find(|(_, is_given)| *is_given);
     if arguments.campaign.is_some() && !arguments.safety {
         return Err(WrongUse("--campaign chooses what power cuts showed: add --safety".into()).into());
@@ -106,7 +113,8 @@ fn verdict(arguments: &Arguments) -> Result<u8> {
         let run = &record.id;
         return Err(WrongUse(format!("--baseline: {run} has no {name:?}; it has {}", known.join(", "))).into());
     }
-    let options = Options { baseline: arguments.baseline.clone(), ..Options::default() };
+    let asked = arguments.costs.asked(&catalogue::load()?, &arguments.store.open_read_only()?, &record)?;
+    let options = Options { baseline: arguments.baseline.clone(), asked: Some(asked), ..Options::default() };
     let findings = mountmark_findings::findings(&record, &options);
     common::print(&common::written(
         &Verdicts { run: &record, findings: &findings },

@@ -19,7 +19,7 @@ use crate::safety::find::AfterCut;
 use crate::verdicts::find::estimate::estimates;
 use crate::verdicts::find::verdict::VerdictOutcome;
 use crate::verdicts::find::{Family, verdict};
-use crate::{effects, figures, remarks, safety, verdicts};
+use crate::{effects, figures, remarks, robustness, safety, verdicts};
 
 /// Computes the findings of `run`.
 ///
@@ -63,6 +63,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         safety,
         conclusions,
         curves: run.plan.vary.as_ref().map(|vary| curves(run, vary, &figures)),
+        robustness: robustness::find::robustness(run, &figures, &family, options),
         effects: effects::find::effects(&run.plan, &figures, options),
         doubts: doubts.into_iter().map(|found| found.doubt).collect(),
         missing: figures.missing,

@@ -12,6 +12,7 @@ use crate::missing::find::Missing;
 use crate::overview::find::Conclusion;
 use crate::rankings::find::rank::{CategoryFindings, Overall};
 use crate::remarks::find::Remark;
+use crate::robustness::find::Robustness;
 use crate::safety::find::AfterCut;
 
 /// What was found in a run.
@@ -53,6 +54,9 @@ pub struct Findings {
     /// What each factor changes; `None` if none were crossed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
+    /// Whether orders hold on real machines; `None` if it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robustness: Option<Robustness>,
     /// Samples that a robust test finds to be outliers.
     pub doubts: Vec<Doubt>,
     /// Cells and tasks without a figure, and the reasons.

@@ -3,6 +3,7 @@
 use mountmark_model::{MachineAgreement, Metric};
 
 use crate::figures::find::series::JUDGED_BY;
+use crate::robustness::find::costs::CostsAsked;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -24,11 +25,22 @@ pub struct Options {
     pub resamples: usize,
     /// What real machines say about the virtual lab; `None` if nobody has looked.
     pub accords: Option<Vec<MachineAgreement>>,
+    /// For which machines orders are asked whether they hold; `None`: nobody asks.
+    pub asked: Option<CostsAsked>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { baseline: None, seed: 0, level: 0.95, matters: 0.01, metrics: None, resamples: 1000, accords: None }
+        Options {
+            baseline: None,
+            seed: 0,
+            level: 0.95,
+            matters: 0.01,
+            metrics: None,
+            resamples: 1000,
+            accords: None,
+            asked: None,
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use mountmark_document::forms::Block;
 
 use crate::view::View;
 use crate::{
-    claims, curves, device, effects, facts, latency, matrix, method, missing, overview, rankings, studies, tails,
-    verdicts,
+    claims, curves, device, effects, facts, latency, matrix, method, missing, overview, rankings, robustness, studies,
+    tails, verdicts,
 };
 
 /// A section of a report.
@@ -45,6 +45,8 @@ pub(crate) const ALL: &[Section] = &[
     section("matrix", "Tests and file systems", "Tests and file systems", matrix::page::section),
     section("all", "All tests together", "All tests together", rankings::page::composite::section),
     section("rankings", "Rankings", "Rankings by kind of work", rankings::page::section).of_verdicts(),
+    section("robustness", "Do orders hold", "Do the orders hold on real machines", robustness::show::section)
+        .of_verdicts(),
     section("tests", "Test by test", "Test by test", verdicts::page::tests).of_verdicts(),
     section("steps", "mkfs, mount, room", "Making, mounting, unmounting, and room", verdicts::page::steps)
         .of_verdicts(),

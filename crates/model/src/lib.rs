@@ -8,6 +8,7 @@ mod claim;
 pub mod conditions;
 mod configuration;
 mod corpus;
+mod costs;
 pub mod device;
 mod environment;
 mod event;
@@ -42,6 +43,7 @@ mod tuning;
 mod vary;
 mod visible;
 pub mod words;
+mod work;
 pub mod workload;
 
 pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
@@ -51,6 +53,7 @@ pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{
     Bring, Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, Own, RealisedCorpus,
 };
+pub use costs::{ClassCosts, MachineCosts};
 pub use device::DeviceRecord;
 pub use environment::{Environment, Sitting, Taken};
 pub use event::{Event, Stage, Subject};
@@ -83,6 +86,7 @@ pub use target::{Identity, Target};
 pub use tuning::TuningOption;
 pub use vary::{Vary, VaryPoint};
 pub use visible::{is_hidden, shortened, visible};
+pub use work::{Place, Work, WorkTimes};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest; both must be equal.

@@ -70,6 +70,9 @@ pub struct TaskAgreement {
     /// The machine's figure over the model's, geometric mean over configurations; `None` if a figure is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
+    /// The same of the processor time of the task's programs, which other programs on the machine hardly change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<f64>,
 }
 
 impl TaskAgreement {
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     fn task(told: u32, same: u32, reversed: u32) -> TaskAgreement {
-        TaskAgreement { task: "001".into(), tau: None, told, same, reversed, factor: None }
+        TaskAgreement { task: "001".into(), tau: None, told, same, reversed, factor: None, processor: None }
     }
 
     #[test]

@@ -132,6 +132,9 @@ pub struct Profile {
     /// By path: the program, then the kernel's functions from the outermost on (`module:function` for those of modules), or
     /// code of its own ([`program::Code`]).
     pub paths: BTreeMap<Vec<String>, PathTime>,
+    /// What of their running was iterations of string instructions, which copy and clear; `None` in profiles of before they
+    /// were told apart.
+    pub strings: Option<BTreeMap<Vec<String>, u64>>,
 }
 
 /// Where the time of one task went, the time `iteration` that it ran (from 0).

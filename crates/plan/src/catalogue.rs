@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use mountmark_model::{Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, Study, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Study, Suite};
 use serde::de::DeserializeOwned;
 
 use crate::error::fault;
@@ -114,6 +114,7 @@ entries! {
     Corpus corpora check::corpus;
     Study studies study::faults;
     MachineAgreement accords MachineAgreement::faults;
+    MachineCosts costs MachineCosts::faults;
 }
 
 impl Catalogue {

@@ -20,11 +20,13 @@ pub enum Kind {
     Scenario,
     /// `agreements/`
     MachineAgreement,
+    /// `costs/`
+    MachineCosts,
 }
 
 impl Kind {
     /// All kinds, in the order of lists.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::FileSystem,
         Kind::Layer,
         Kind::Suite,
@@ -34,6 +36,7 @@ impl Kind {
         Kind::Study,
         Kind::Scenario,
         Kind::MachineAgreement,
+        Kind::MachineCosts,
     ];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
@@ -48,6 +51,7 @@ impl Kind {
             Kind::Study => "studies",
             Kind::Scenario => "crash",
             Kind::MachineAgreement => "agreements",
+            Kind::MachineCosts => "costs",
         }
     }
 
@@ -63,6 +67,7 @@ impl Kind {
             Kind::Study => "study",
             Kind::Scenario => "workload or application",
             Kind::MachineAgreement => "comparison with a real machine",
+            Kind::MachineCosts => "range of costs",
         }
     }
 }

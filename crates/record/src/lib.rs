@@ -18,6 +18,7 @@ mod profiles;
 mod record;
 mod store;
 mod timestamp;
+mod work;
 
 /// Parsers of what a stranger's store may hold, for fuzz tests.
 #[doc(hidden)]
@@ -35,3 +36,4 @@ pub use profiles::Profiles;
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};
 pub use store::{Store, new_id};
 pub use timestamp::Timestamp;
+pub use work::{CellWork, TaskWork};

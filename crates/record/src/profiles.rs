@@ -54,6 +54,9 @@ impl Profiles {
             iteration: profile.iteration,
             returned: tree.paths(&profile.returned),
             sync: tree.paths(&profile.sync),
+            strings: tree
+                .strings(&profile.returned)
+                .map(|of_returned| [of_returned, tree.strings(&profile.sync).unwrap_or_default()]),
         });
         let tasks = tasks.collect();
         let text = super::store::json(&Packed { names: tree.names, nodes: tree.nodes, tasks });
@@ -69,28 +72,41 @@ impl Profiles {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Packed {
-    names: Vec<String>,
+pub(crate) struct Packed {
+    pub names: Vec<String>,
     /// The parent of each, and its name: numbers from 0. A path's first node is its own parent.
-    nodes: Vec<(u32, u32)>,
-    tasks: Vec<Task>,
+    pub nodes: Vec<(u32, u32)>,
+    pub tasks: Vec<Task>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Task {
-    task: String,
-    iteration: u32,
-    returned: Vec<Path>,
-    sync: Vec<Path>,
+pub(crate) struct Task {
+    pub task: String,
+    pub iteration: u32,
+    pub returned: Timed,
+    pub sync: Timed,
+    /// Nodes, and nanoseconds of iterations of string instructions there, of both parts; none in profiles of before these
+    /// were told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strings: Option<[Strings; 2]>,
 }
 
+pub(crate) type Timed = Vec<Path>;
+pub(crate) type Strings = Vec<(u32, u64)>;
+
 /// The last node; nanoseconds that it ran; and that it waited.
-type Path = (u32, u64, Vec<Wait>);
+pub(crate) type Path = (u32, u64, Vec<Wait>);
 
 /// The operation (from 1, or 0 for none), nanoseconds, and the number of what the request touched (0 for none, as in
 /// profiles of before it was told).
 #[derive(Serialize, Deserialize)]
-struct Wait(u8, u64, #[serde(default)] u8);
+pub(crate) struct Wait(u8, u64, #[serde(default)] u8);
+
+impl Wait {
+    pub fn nanoseconds(&self) -> u64 {
+        self.1
+    }
+}
 
 #[derive(Default)]
 struct Tree {
@@ -111,6 +127,11 @@ impl Tree {
             Some((self.node(path)?, time.running, waiting.collect()))
         };
         profile.paths.iter().filter_map(path).collect()
+    }
+
+    fn strings(&mut self, profile: &Profile) -> Option<Strings> {
+        let strings = profile.strings.as_ref()?.iter();
+        Some(strings.filter_map(|(path, time)| Some((self.node(path)?, *time))).collect())
     }
 
     /// The node of a path; `None` of the empty one.
@@ -136,19 +157,27 @@ impl Tree {
     }
 }
 
-/// The profiles of tasks that are `wanted`.
-pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<TaskProfile>, JsonError> {
+/// What was packed, as it is.
+pub(crate) fn read(packed: &[u8]) -> Result<Packed, JsonError> {
     let mut text = Vec::new();
     let mut reader = zstd::stream::Decoder::new(packed).map_err(JsonError::io)?;
     reader.window_log_max(WINDOW).map_err(JsonError::io)?;
     reader.take(MOST_TEXT.0).read_to_end(&mut text).map_err(JsonError::io)?;
-    let Packed { names, nodes, tasks } = serde_json::from_slice(&text)?;
-    if names.iter().any(|name| name.len() > LONGEST) {
+    let found: Packed = serde_json::from_slice(&text)?;
+    if found.names.iter().any(|name| name.len() > LONGEST) {
         return Err(damaged("a name that is too long"));
     }
+    Ok(found)
+}
+
+/// The profiles of tasks that are `wanted`.
+pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<TaskProfile>, JsonError> {
+    let Packed { names, nodes, tasks } = read(packed)?;
     let mut left = MOST_PATHS.0 as usize;
-    let mut profile = |paths: Vec<Path>| -> Result<Profile, JsonError> {
-        let mut out = Profile::default();
+    let mut profile = |paths: Vec<Path>, strings: Option<Strings>| -> Result<Profile, JsonError> {
+        let of_node = |(node, time): (u32, u64)| Ok((path(&names, &nodes, node)?, time));
+        let strings = strings.map(|strings| strings.into_iter().map(of_node).collect::<Result<_, JsonError>>());
+        let mut out = Profile { strings: strings.transpose()?, ..Profile::default() };
         for (node, running, waiting) in paths {
             let path = path(&names, &nodes, node)?;
             left = left.checked_sub(held(&path)).ok_or_else(|| damaged("too many paths"))?;
@@ -161,7 +190,8 @@ pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec
     let tasks = tasks.into_iter().filter(|task| wanted(&task.task));
     tasks
         .map(|task| {
-            let (returned, sync) = (profile(task.returned)?, profile(task.sync)?);
+            let [of_returned, of_sync] = task.strings.map_or([None, None], |both| both.map(Some));
+            let (returned, sync) = (profile(task.returned, of_returned)?, profile(task.sync, of_sync)?);
             Ok(TaskProfile { task: task.task, iteration: task.iteration, returned, sync })
         })
         .collect()
@@ -199,7 +229,7 @@ fn awaited(Wait(number, waited, part): Wait) -> Result<(Option<Awaited>, u64), J
     Ok((Some(Awaited { operation, part }), waited))
 }
 
-fn damaged(what: &'static str) -> JsonError {
+pub(crate) fn damaged(what: &'static str) -> JsonError {
     JsonError::io(io::Error::new(io::ErrorKind::InvalidData, what))
 }
 
@@ -218,14 +248,23 @@ mod tests {
             ]);
             (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
         };
-        Profile { paths: paths.iter().map(time).collect() }
+        let strings = paths.iter().map(|(path, time)| (path.split(';').map(str::to_owned).collect(), time / 2));
+        Profile { paths: paths.iter().map(time).collect(), strings: Some(strings.collect()) }
     }
 
     fn all() -> Vec<TaskProfile> {
         let returned = profile(&[("cp", 0), ("cp;read;ext4:find", u64::MAX - 1), ("cp;read", 7), ("sh;read", 8)]);
         let sync = profile(&[("init;a;b;a;b", 9)]);
         let one = TaskProfile { task: "001".into(), iteration: 0, returned, sync: sync.clone() };
-        vec![one.clone(), TaskProfile { task: "002".into(), iteration: 1, sync: Profile::default(), returned: sync }]
+        vec![
+            one.clone(),
+            TaskProfile {
+                task: "002".into(),
+                iteration: 1,
+                sync: Profile { strings: Some(BTreeMap::new()), ..Profile::default() },
+                returned: sync,
+            },
+        ]
     }
 
     #[test]
@@ -242,8 +281,9 @@ mod tests {
         let deep = "entry_SYSCALL_64_after_hwframe;".repeat(24);
         let paths: Vec<(String, u64)> = (0..120_000).map(|number| (format!("{deep}f{number}"), number)).collect();
         let paths: Vec<(&str, u64)> = paths.iter().map(|(path, time)| (path.as_str(), *time)).collect();
-        let long =
-            TaskProfile { task: "long".into(), iteration: 0, returned: profile(&paths), sync: Profile::default() };
+        // It has no second part.
+        let sync = Profile { strings: Some(BTreeMap::new()), ..Profile::default() };
+        let long = TaskProfile { task: "long".into(), iteration: 0, returned: profile(&paths), sync };
         let packed = Profiles::pack(std::slice::from_ref(&long)).unwrap();
         assert_eq!(unpack(packed.bytes(), &|_| true).unwrap(), [long]);
     }

@@ -98,6 +98,17 @@ const PAGES: &[Page] = &[
         heads: &[],
         types: &[("real machine", "crates/model/src/machine_agreement.rs", "MachineAgreement")],
     },
+    Page {
+        name: "costs",
+        title: "Costs of work",
+        about: "What classes of work cost on real machines is one TOML file in `~/.config/mountmark/catalog/costs/`, which \
+                `--costs NAME` chooses.",
+        heads: &[],
+        types: &[
+            ("costs", "crates/model/src/costs.rs", "MachineCosts"),
+            ("class of work", "crates/model/src/work.rs", "Work"),
+        ],
+    },
 ];
 
 /// The objects of JSON, by the command that prints them.

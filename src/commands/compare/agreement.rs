@@ -5,7 +5,9 @@ use mountmark_findings::Options;
 use mountmark_findings::agreement::{ModelAgreement, ModelBeside, model_agreement};
 
 use super::{Arguments, runs};
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
+use crate::costs::CostsOptions;
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     common::format_of::<ModelBeside>(arguments.format.as_deref())?;
@@ -22,7 +24,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
 /// The model's run beside the machine's, which must be of the same work unless `anyway`.
 pub fn find(store: &StoreOptions, model: &str, machine: &str, anyway: bool) -> Result<ModelAgreement> {
     let (model, machine) = (store.load(model)?, store.load(machine)?);
-    let found = model_agreement(&model, &machine, &Options::default()).map_err(|reason| {
+    let asked = CostsOptions::default().asked(&catalogue::load()?, &store.open_read_only()?, &model)?;
+    let options = Options { asked: Some(asked), ..Options::default() };
+    let found = model_agreement(&model, &machine, &options).map_err(|reason| {
         WrongUse(mountmark_findings::agreement::say::unfit(reason, model.id.as_str(), machine.id.as_str()))
     })?;
     for reason in runs::other_work(&model, &machine, anyway)? {

@@ -14,6 +14,8 @@ use crate::changes::find::differences::{Difference, joined, kernel};
 use crate::figures::find::metric_id;
 use crate::figures::find::series::{Figures, Series, Task};
 use crate::options::Options;
+use crate::robustness::find::corner::Survival;
+use crate::robustness::find::{Known, Robustness, TaskOrders, robustness};
 use crate::studies::find::Agreement;
 use crate::verdicts::find::{Family, told_apart};
 
@@ -30,6 +32,10 @@ pub struct ModelAgreement {
     pub tasks: Vec<AgreedTask>,
     /// The median of tau over the suite's tasks of which the machine tells pairs apart; `None` if there is none.
     pub tau: Option<f64>,
+    /// Of the orders in the suite's tasks that the model's run marks as holding on real machines; `None` if it ran without
+    /// the profiler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Marked>,
     /// The same as it is kept in the catalogue.
     #[serde(skip)]
     pub kept: SuiteAgreement,
@@ -52,6 +58,20 @@ pub struct AgreedTask {
     pub reversed: Vec<(usize, usize)>,
     #[serde(flatten)]
     pub counts: TaskAgreement,
+    /// Of its orders that the model's run marks as holding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Marked>,
+}
+
+/// Orders that the model's run marks as holding for every machine in a range of costs, on one machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Marked {
+    /// How many there are.
+    pub orders: usize,
+    /// Of these, pairs that the machine tells apart.
+    pub told: usize,
+    /// Of those, pairs in that order.
+    pub same: usize,
 }
 
 /// Why two runs cannot be set side by side.
@@ -88,7 +108,9 @@ pub fn model_agreement(model: &RunRecord, machine: &RunRecord, options: &Options
         return Err(Unfit::NothingCommon);
     }
     let family = Family::new(&sides[1], options);
-    let together = Together { sides: &sides, common: &common, family: &family, options };
+    let holding = robustness(model, &sides[0], &Family::new(&sides[0], options), options);
+    let holding = holding.filter(|found| found.known == Known::Classes);
+    let together = Together { sides: &sides, common: &common, family: &family, holding: holding.as_ref(), options };
     let all = sides[0].tasks.iter();
     let tasks: Vec<AgreedTask> = all
         .filter_map(|task| Some((task, sides[1].tasks.iter().position(|other| other.id == task.id)?)))
@@ -96,12 +118,19 @@ pub fn model_agreement(model: &RunRecord, machine: &RunRecord, options: &Options
         .collect();
     let told = tasks.iter().filter(|task| !task.step && task.counts.told > 0);
     let taus: Vec<f64> = told.filter_map(|task| task.agreement.tau).collect();
+    let marked = tasks.iter().filter(|task| !task.step).filter_map(|task| task.marked.as_ref());
+    let marked = marked.fold(Marked::default(), |sum, task| Marked {
+        orders: sum.orders + task.orders,
+        told: sum.told + task.told,
+        same: sum.same + task.same,
+    });
     let configurations: Vec<String> = common.iter().map(|[at, _]| sides[0].configurations[*at].clone()).collect();
     let counted = tasks.iter().filter(|task| !task.step).map(|task| task.counts.clone());
     Ok(ModelAgreement {
         model: model.id.to_string(),
         machine: machine.id.to_string(),
         differences: differences(model, machine),
+        marked: holding.map(|_| marked),
         kept: SuiteAgreement {
             suite: machine.plan.suite.clone(),
             scale: machine.plan.scale,
@@ -134,6 +163,8 @@ struct Together<'a> {
     common: &'a [[usize; 2]],
     /// Of the machine.
     family: &'a Family,
+    /// Of the model.
+    holding: Option<&'a Robustness>,
     options: &'a Options,
 }
 
@@ -145,12 +176,22 @@ impl Together<'_> {
         let medians = |[left, right]: &[usize; 2]| (series.median(*left), theirs.median(*right));
         let figures: Vec<(Option<f64>, Option<f64>)> = self.common.iter().map(medians).collect();
         let pairs: Vec<(f64, f64)> = figures.iter().filter_map(|(left, right)| left.zip(*right)).collect();
-        let mut counts =
-            TaskAgreement { task: task.id.clone(), tau: None, told: 0, same: 0, reversed: 0, factor: factor(&pairs) };
+        let mut counts = TaskAgreement {
+            task: task.id.clone(),
+            tau: None,
+            told: 0,
+            same: 0,
+            reversed: 0,
+            factor: factor(&pairs),
+            processor: None,
+        };
+        counts.processor = self.processor(task, &self.sides[1].tasks[other]);
         let agreement = Agreement::of(&pairs);
         counts.tau = agreement.tau;
         let mut reversed = Vec::new();
-        for (better, worse) in self.told(other, theirs) {
+        let told = self.told(other, theirs);
+        let marked = self.holding.map(|found| self.marked(found.task(&task.id), &told));
+        for (better, worse) in told {
             let Some(ahead) = ahead(series.metric.better, &figures, better, worse) else { continue };
             counts.told += 1;
             if ahead >= self.options.ln_matters() {
@@ -161,7 +202,28 @@ impl Together<'_> {
             }
         }
         let (title, step) = (task.title.clone(), task.step);
-        Some(AgreedTask { title, step, metric: series.metric, figures, agreement, reversed, counts })
+        Some(AgreedTask { title, step, metric: series.metric, figures, agreement, reversed, counts, marked })
+    }
+
+    /// `told`: as places in `common`, the better one on the machine first.
+    fn marked(&self, orders: Option<&TaskOrders>, told: &[(usize, usize)]) -> Marked {
+        let place = |one: usize| self.common.iter().position(|[left, _]| *left == one);
+        let mut out = Marked::default();
+        for pair in orders.iter().flat_map(|orders| &orders.pairs).filter(|pair| pair.survival == Survival::Holds) {
+            let (Some(better), Some(worse)) = (place(pair.better), place(pair.worse)) else { continue };
+            let (is_same, is_reverse) = (told.contains(&(better, worse)), told.contains(&(worse, better)));
+            out.orders += 1;
+            out.told += usize::from(is_same || is_reverse);
+            out.same += usize::from(is_same);
+        }
+        out
+    }
+
+    /// Of processor times, as [`factor`] of figures.
+    fn processor(&self, task: &Task, other: &Task) -> Option<f64> {
+        let (model, machine) = (task.series(&Metric::PROCESSOR)?, other.series(&Metric::PROCESSOR)?);
+        let both = |[left, right]: &[usize; 2]| model.median(*left).zip(machine.median(*right));
+        factor(&self.common.iter().filter_map(both).collect::<Vec<_>>())
     }
 
     /// Pairs that the machine tells apart, the better one first, as places in `common`.

@@ -4,5 +4,5 @@ pub(crate) mod find;
 pub mod say;
 pub(crate) mod show;
 
-pub use find::{AgreedTask, ModelAgreement, Trust, Unfit, model_agreement};
+pub use find::{AgreedTask, Marked, ModelAgreement, Trust, Unfit, model_agreement};
 pub use show::ModelBeside;

@@ -4,7 +4,7 @@ use mountmark_document::number::{and, counted};
 use mountmark_document::text::titled;
 use mountmark_model::heading;
 
-use crate::agreement::find::{AgreedTask, ModelAgreement, Trust, Unfit};
+use crate::agreement::find::{AgreedTask, Marked, ModelAgreement, Trust, Unfit};
 
 /// What a report of the virtual lab says about its model.
 pub(crate) fn trust(trust: &Trust) -> String {
@@ -59,6 +59,16 @@ pub(crate) fn answer(found: &ModelAgreement) -> String {
         told.len(),
         counted(all, "test", "tests")
     )
+}
+
+/// How the orders come that the model's run marks as holding; `None` if it marks none.
+pub(crate) fn marked(found: &ModelAgreement) -> Option<String> {
+    let Marked { orders, told, same } = found.marked.as_ref()?;
+    Some(format!(
+        "The model's run marks {} of two file systems as holding for every machine in the range of costs. The real machine tells {told} of \
+         these pairs apart, {same} of them in that order.",
+        counted(*orders, "order", "orders")
+    ))
 }
 
 /// Tests in which the model misleads, each with the pairs that it has the other way round.

@@ -63,6 +63,7 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Block> {
         ),
         Block::Text(say::answer(found)),
     ];
+    out.extend(say::marked(found).map(Block::Text));
     out.extend(labels(found.configurations.iter().map(String::as_str)));
     let head = ["test", "told apart", "same", "reversed", "order", "tau", "95 %", "machine/model"];
     let table = |steps: bool| {

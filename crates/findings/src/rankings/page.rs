@@ -14,6 +14,7 @@ use crate::overview::find::Conclusion;
 use crate::overview::say as conclusions;
 use crate::rankings;
 use crate::rankings::find::rank::Rank;
+use crate::robustness::say as robustness;
 use crate::safety::say as safety;
 use crate::view::View;
 
@@ -92,4 +93,7 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank], is_meant: impl Fn(&Tas
         put!(out, "</tr>\n");
     }
     put!(out, "</tbody>\n</table>\n");
+    if let Some(said) = robustness::ranking(view.findings(), &is_meant) {
+        put!(out, "<p class=\"legend\">", said, "</p>\n");
+    }
 }

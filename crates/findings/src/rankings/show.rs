@@ -7,6 +7,7 @@ use crate::figures::find::TaskFindings;
 use crate::figures::say::{basis, category};
 use crate::found::Findings;
 use crate::rankings::find::rank::Rank;
+use crate::robustness::say as robustness;
 use crate::safety::say as safety;
 
 /// A table for each kind of work in which at least two are ranked, and one for all tests.
@@ -14,11 +15,14 @@ pub(crate) fn tables(findings: &Findings) -> Vec<Block> {
     let mut out = Vec::new();
     for found in findings.categories.iter().filter(|found| found.ranking.len() > 1) {
         out.push(Block::Subheading(format!("Ranking, {} (by {})", category(&found.category), basis(found.basis))));
-        out.push(ranking(findings, &found.ranking, |task| task.category == found.category));
+        let is_meant = |task: &TaskFindings| task.category == found.category;
+        out.push(ranking(findings, &found.ranking, is_meant));
+        out.extend(robustness::ranking(findings, is_meant).map(Block::Text));
     }
     if findings.overall.ranking.len() > 1 {
         out.push(Block::Subheading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking, |_| true));
+        out.extend(robustness::ranking(findings, |_| true).map(Block::Text));
     }
     out
 }

@@ -87,6 +87,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
             Conclusion::Overall { tests: 9 },
             Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 },
         ],
+        robustness: None,
         curves: None,
         doubts: vec![Doubt {
             configuration: 0,

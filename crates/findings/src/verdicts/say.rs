@@ -10,6 +10,7 @@ use crate::figures::find::{MetricFindings, TaskFindings};
 use crate::figures::say::quantity::quantity;
 use crate::figures::say::{is_best, is_worse, subject};
 use crate::found::Findings;
+use crate::robustness;
 use crate::verdicts::find::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
 
 /// The verdict on a task by a metric; empty if not judged.
@@ -33,6 +34,7 @@ pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
 pub(crate) fn sentences(findings: &Findings, task: &TaskFindings, judged: &MetricFindings) -> String {
     let all = std::iter::once(judged).chain(task.told_by_processor());
     let said = all.map(|found| sentence(findings, found)).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ");
+    let said = said + &robustness::say::verdict(findings, task);
     let first = judged.verdict.as_ref().map_or(&[][..], |verdict| verdict.first());
     let loses = |one: &&usize| task.syncs() && findings.safety[**one].loses_synced();
     let losing: Vec<&str> = first.iter().filter(loses).map(|one| findings.headings[*one].as_str()).collect();

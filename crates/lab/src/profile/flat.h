@@ -14,11 +14,13 @@ struct flat_thread {
 };
 
 static struct flat *flat;
-static uint32_t flat_functions[SLOTS], flat_slots = 2;
+static uint32_t flat_functions[SLOTS] = {USER, UNKNOWN}, flat_slots = 2;
+/* Whether a slot has iterations of string instructions; the function has another for the rest. */
+static uint8_t flat_is_string[SLOTS];
 /* Slots of functions outside the kernel; USER is one. */
 static uint32_t flat_programs[SLOTS], flat_program_count = 1;
 static uint8_t flat_is_program[SLOTS] = {1};
-/* The slot of each function; 0 if it has none yet. */
+/* The two slots of each function; 0 if it has none yet. */
 static uint32_t *flat_slot_of, flat_room;
 /* Counters as they were when the disk's server was switched to. */
 static uint64_t flat_before[SLOTS], flat_served;
@@ -27,27 +29,36 @@ static uint64_t flat_given[SLOTS], flat_programs_given;
 static struct flat_thread *flat_threads[4096], *flat_now, *flat_sleeper;
 static uint32_t flat_count;
 
-static uint32_t flat_slot(uint32_t function, int is_program) {
-    if (function < 2)
+static uint32_t flat_slot(uint32_t function, int is_program, int is_string) {
+    if (function < 2 && !is_string)
         return function;
-    if (function >= flat_room) {
-        uint32_t room = function + 4096;
+    uint32_t at = 2 * function + is_string;
+    if (at >= flat_room) {
+        uint32_t room = at + 8192;
         flat_slot_of = realloc(flat_slot_of, room * sizeof *flat_slot_of);
         if (!flat_slot_of)
             fail("this machine has no memory for so many functions");
         memset(flat_slot_of + flat_room, 0, (room - flat_room) * sizeof *flat_slot_of);
         flat_room = room;
     }
-    if (!flat_slot_of[function] && flat_slots < SLOTS) {
+    if (!flat_slot_of[at] && flat_slots < SLOTS) {
         if (is_program) {
             flat_programs[flat_program_count++] = flat_slots;
             flat_is_program[flat_slots] = 1;
         }
         flat_functions[flat_slots] = function;
-        flat_slot_of[function] = flat_slots++;
+        flat_is_string[flat_slots] = is_string;
+        flat_slot_of[at] = flat_slots++;
     }
     /* Without room: of a program, or of the kernel, and no more is known. */
-    return flat_slot_of[function] ? flat_slot_of[function] : is_program ? USER : UNKNOWN;
+    return flat_slot_of[at] ? flat_slot_of[at] : is_program ? USER : UNKNOWN;
+}
+
+/* Counts what a slot has for the function's node below a root. */
+static void flat_count_for(uint32_t root, uint32_t slot, uint64_t executed) {
+    uint32_t node = flat_functions[slot] == USER ? root : child(root, flat_functions[slot]);
+    nodes[node].count += executed;
+    nodes[node].strings += flat_is_string[slot] ? executed : 0;
 }
 
 /* All instructions since the interval began. */
@@ -83,7 +94,7 @@ static void flat_charge(void) {
             uint64_t executed = flat->slots[slot] - flat_given[slot];
             if (!executed)
                 continue;
-            nodes[slot == USER ? root : child(root, flat_functions[slot])].count += executed;
+            flat_count_for(root, slot, executed);
             flat_given[slot] = flat->slots[slot];
         }
         if (flat_now)
@@ -131,6 +142,10 @@ static void flat_take_off(uint64_t pc, int itself) {
     for (uint32_t at = 0; at < block->n; at++)
         if (block->pc + block->at[at] == pc) {
             flat->slots[block->slot] -= block->n - at - !itself;
+            if (itself && at + 1 == block->string) {
+                flat->slots[block->slot]++;
+                flat->slots[block->string_slot]--;
+            }
             return;
         }
 }
@@ -173,7 +188,7 @@ static void flat_time_read(unsigned processor, void *data) {
     flat_charge();
     if ((clock_mark & 0xff) == BEGIN) {
         for (uint32_t node = 0; node < node_count; node++)
-            nodes[node].count = 0;
+            nodes[node].count = nodes[node].strings = 0;
         memset(flat->slots, 0, flat_slots * sizeof *flat->slots);
         memset(flat_given, 0, flat_slots * sizeof *flat_given);
         flat_served = 0;
@@ -186,11 +201,13 @@ static void flat_time_read(unsigned processor, void *data) {
         uint32_t kernel = root_of("any program");
         for (uint32_t slot = 1; slot < flat_slots; slot++)
             if (flat->slots[slot] && !flat_is_program[slot])
-                nodes[child(kernel, slot == UNKNOWN ? UNKNOWN : flat_functions[slot])].count = flat->slots[slot];
+                flat_count_for(kernel, slot, flat->slots[slot]);
         write_interval(total);
         for (uint32_t slot = 1; slot < flat_slots; slot++)
-            if (flat->slots[slot] && !flat_is_program[slot])
-                nodes[child(kernel, slot == UNKNOWN ? UNKNOWN : flat_functions[slot])].count = 0;
+            if (flat->slots[slot] && !flat_is_program[slot]) {
+                uint32_t node = child(kernel, flat_functions[slot]);
+                nodes[node].count = nodes[node].strings = 0;
+            }
     }
 }
 
@@ -230,7 +247,7 @@ static int follows_clock(uint64_t pc) {
 
 static void flat_block(struct tb *tb, struct block *block) {
     int is_program = block->pc < USER_END;
-    block->slot = flat_slot(block->function, is_program);
+    block->slot = flat_slot(block->function, is_program, 0);
     if (follows_clock(block->pc))
         qemu_plugin_register_vcpu_tb_exec_cond_cb(
             tb, flat_time_read, READS_REGS, IF_NOT_EQUAL,

@@ -18,9 +18,13 @@
  *
  * With `flat=1` paths of calls are left out (flat.h).
  *
+ * An iteration of a string instruction that moves or stores is an instruction of the clock, and is counted apart too: a
+ * real machine copies many bytes in the time of another instruction.
+ *
  * Output: lines. `n NODE PARENT FUNCTION`; `p PROGRAM NAME`, which FUNCTION minus PROGRAMS names; `w TASK PHASE BEGIN END
- * INSTRUCTIONS SKEW` begins a measured interval (times in ns of the guest), followed by its `x NODE INSTRUCTIONS`, `i
- * REQUEST NODE NS` (REQUEST as the guest marks it) and `e`. Then the guest stands still until Mountmark, which looks at
+ * INSTRUCTIONS SKEW` begins a measured interval (times in ns of the guest), followed by its `x NODE INSTRUCTIONS`, `s
+ * NODE ITERATIONS` (those of INSTRUCTIONS that are iterations of string instructions), `i REQUEST NODE NS` (REQUEST as the
+ * guest marks it) and `e`. Then the guest stands still until Mountmark, which looks at
  * the disk meanwhile, has written a byte to `go`. */
 #include "emulator.h"
 #include <errno.h>
@@ -49,17 +53,19 @@ enum { BEGIN = 1, END };
 #define STACK_SHIFT 14
 
 struct counters {
-    uint64_t total, function, last, has_halted;
+    uint64_t total, function, last, has_halted, strings;
 };
 struct block {
     uint64_t pc;
-    uint32_t n, function, slot;
+    uint32_t n, function, slot, string_slot;
+    /* 1 more than the place of its string instruction, which ends it; 0 if it has none. */
+    uint32_t string;
     uint8_t flags, is_start;
     uint16_t at[];
 };
 struct node {
     uint32_t parent, function, is_written;
-    uint64_t count;
+    uint64_t count, strings;
 };
 struct frame {
     uint64_t rsp;
@@ -108,7 +114,7 @@ static uint32_t stack_count;
 static struct stack *thread, *sleeper;
 static struct stack outside;
 static uint32_t current, function, is_stale;
-static uint64_t counted;
+static uint64_t counted, counted_strings;
 /* A hash table of places in `idle`, plus 1. */
 static uint32_t *idle_slots, idle_count, idle_room;
 static struct idle *idle;
@@ -204,7 +210,7 @@ static uint32_t child(uint32_t parent, uint32_t function) {
             children[slot_of(nodes[node].parent, nodes[node].function)] = node;
         slot = slot_of(parent, function);
     }
-    nodes[node_count] = (struct node){parent, function, 0, 0};
+    nodes[node_count] = (struct node){.parent = parent, .function = function};
     children[slot] = node_count;
     return node_count++;
 }
@@ -250,7 +256,9 @@ static void rename_thread(struct stack *stack) {
 /* Counts what was executed since the last call for the path that executed it. */
 static void charge(void) {
     nodes[current].count += now->total - counted;
+    nodes[current].strings += now->strings - counted_strings;
     counted = now->total;
+    counted_strings = now->strings;
 }
 
 /* Takes off what the last block did not execute: all from `pc` on. */
@@ -261,6 +269,7 @@ static void take_off(uint64_t pc, int itself) {
     for (uint32_t at = 0; at < block->n; at++)
         if (block->pc + block->at[at] == pc) {
             now->total -= block->n - at - !itself;
+            now->strings -= itself && at + 1 == block->string;
             return;
         }
 }
@@ -284,6 +293,9 @@ static void write_interval(uint64_t total) {
     for (uint32_t node = 0; node < node_count; node++)
         if (nodes[node].count)
             fprintf(out, "x %u %lu\n", node, nodes[node].count);
+    for (uint32_t node = 0; node < node_count; node++)
+        if (nodes[node].strings)
+            fprintf(out, "s %u %lu\n", node, nodes[node].strings);
     for (uint32_t at = 0; at < idle_count; at++)
         fprintf(out, "i %lu %u %lu\n", idle[at].request, idle[at].node, idle[at].ns);
     fprintf(out, "e\n");
@@ -357,7 +369,7 @@ static void time_read(int by_user) {
         return;
     if ((clock_mark & 0xff) == BEGIN) {
         for (uint32_t node = 0; node < node_count; node++)
-            nodes[node].count = 0;
+            nodes[node].count = nodes[node].strings = 0;
         forget_idle();
         skew = 0;
         begin_tsc = time;
@@ -477,6 +489,30 @@ static void path_block(struct tb *tb, struct block *block) {
                                                       (uint64_t)(uintptr_t)block);
 }
 
+/* Whether an instruction moves or stores as often as rcx says. */
+static int is_string(const uint8_t *code, size_t size) {
+    int repeats = 0;
+    size_t at = 0;
+    for (; at < size && (code[at] == 0xf2 || code[at] == 0xf3 || code[at] == 0x66 || code[at] == 0x67); at++)
+        repeats |= code[at] >= 0xf2;
+    at += at < size && (code[at] & 0xf0) == 0x40;
+    return repeats && at + 1 == size && (code[at] >> 1 == 0xa4 >> 1 || code[at] >> 1 == 0xaa >> 1);
+}
+
+/* An iteration is another translation block each time, so that the instruction is the block's last. */
+static void count_string(struct insn *insn, struct block *block, size_t at) {
+    block->string = at + 1;
+    if (is_flat) {
+        block->string_slot = flat_slot(block->function, block->pc < USER_END, 1);
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+            insn, ADD, entry(offsetof(struct flat, slots) + 8ull * block->slot), -1ull);
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+            insn, ADD, entry(offsetof(struct flat, slots) + 8ull * block->string_slot), 1);
+    } else {
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, ADD, entry(offsetof(struct counters, strings)), 1);
+    }
+}
+
 static void translated(uint64_t id, struct tb *tb) {
     static const uint8_t mark[] = {0x0f, 0x1f, 0x80};
     size_t n = qemu_plugin_tb_n_insns(tb);
@@ -512,6 +548,8 @@ static void translated(uint64_t id, struct tb *tb) {
         else if (size == 1 && code[0] == 0xf4)
             qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
                 insn, STORE, entry(is_flat ? offsetof(struct flat, has_halted) : offsetof(struct counters, has_halted)), 1);
+        else if (is_string(code, size))
+            count_string(insn, block, at);
         if (block->flags & HAS_DEVICE)
             qemu_plugin_register_vcpu_mem_cb(insn, is_flat ? flat_device_accessed : device_accessed, NO_REGS, READS_AND_WRITES, (void *)(uintptr_t)pc);
     }

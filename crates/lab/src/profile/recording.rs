@@ -117,6 +117,8 @@ struct Open {
     /// Of its length, what no path has had so far.
     left: i64,
     paths: BTreeMap<Vec<String>, Times>,
+    /// As [`Profile::strings`].
+    strings: BTreeMap<Vec<String>, u64>,
 }
 
 /// As [`PathTime`], with requests as the plugin writes them.
@@ -150,7 +152,7 @@ impl Open {
 
     /// The interval's profile, with the parts of its requests.
     fn profile(&self, parts: &BTreeMap<u64, Part>) -> Profile {
-        let mut out = Profile::default();
+        let mut out = Profile { strings: Some(self.strings.clone()), ..Profile::default() };
         for (path, times) in &self.paths {
             let time =
                 out.paths.entry(path.clone()).or_insert(PathTime { running: times.running, ..PathTime::default() });
@@ -192,12 +194,21 @@ impl Parser<'_> {
                 let left = i64::try_from(length).ok().and_then(|length| length.checked_sub(skew));
                 let left = left.context("a time beyond all bounds")?;
                 let interval = interval.context("an unknown interval")?;
-                self.open = Some(Open { task, interval, begin, left, paths: BTreeMap::new() });
+                self.open =
+                    Some(Open { task, interval, begin, left, paths: BTreeMap::new(), strings: BTreeMap::new() });
             }
             "x" => {
                 let (node, instructions): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
                 let time = instructions.checked_mul(1 << self.shift).context("a time beyond all bounds")?;
                 self.path(node, time)?.running += time;
+            }
+            "s" => {
+                let (node, iterations): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
+                let time = iterations.checked_mul(1 << self.shift).context("a time beyond all bounds")?;
+                let running = self.path(node, 0)?.running;
+                let open = self.open.as_mut().context("a figure of no interval")?;
+                let strings = open.strings.entry(self.paths[&node].clone()).or_default();
+                *strings = strings.checked_add(time).filter(|sum| *sum <= running).context("more than its path ran")?;
             }
             "i" => {
                 let (request, node, time): (u64, u32, u64) =
@@ -284,7 +295,7 @@ mod tests {
         let flush = 1 << 8 | 4;
         format!(
             "p 0 unknown\np 1 cp\nn 2 0 1073741825\nn 3 2 2\nn 5 3 3\nn 6 3 4\nn 7 6 5\nw {task:x} 1 1000 2040 300 -7\nx 2 100\nx 7 \
-             20\nx 5 200\ni {read} 3 300\ni 1 3 99\ni {flush} 3 1\ni 0 2 7\ne\nw {task:x} 1 9"
+             20\nx 5 200\ns 5 150\ni {read} 3 300\ni 1 3 99\ni {flush} 3 1\ni 0 2 7\ne\nw {task:x} 1 9"
         )
     }
 
@@ -296,6 +307,8 @@ mod tests {
         assert_eq!(profile.paths.len(), 4);
         assert_eq!(of(&["interrupts", "asm_sysvec_x", "tick"]).running, 40, "whatever it interrupts");
         assert_eq!(of(&["cp", "ksys_read", "ext4:ext4_match"]).running, 400);
+        let strings = profile.strings.as_ref().unwrap();
+        assert_eq!(strings.iter().map(|(path, time)| (path.len(), *time)).collect::<Vec<_>>(), [(3, 300)]);
         let awaited = |operation, part| Some(Awaited { operation, part });
         let waiting = BTreeMap::from([
             (awaited(DeviceOperation::Read, Some(Part::Journal)), 300),
@@ -316,6 +329,8 @@ mod tests {
             ("n 5 3 3", "n 5 3 9"),
             ("x 5 200", "x 5"),
             ("x 5 200", "x 6 1"),
+            ("s 5 150", "s 5 201"),
+            ("s 5 150", "s 9 1"),
             ("i 1 3", "i 9 3"),
             ("i 1 3", "i -1 3"),
             ("1000 2040", "2040 1000"),

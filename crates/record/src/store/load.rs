@@ -9,11 +9,11 @@ use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior};
 use super::row::{ProcessView, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs, there};
 use crate::error::StoreError;
-use crate::profiles;
 use crate::{
-    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample,
+    CellRecord, CellWork, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample,
     TaskOutcome, Timestamp,
 };
+use crate::{profiles, work};
 
 impl Store {
     /// All runs, oldest first.
@@ -110,6 +110,23 @@ impl Store {
                 source,
             }),
         }
+    }
+
+    /// What the tasks of a run did, by class of work, for each cell that ran with the profiler, in the plan's order.
+    pub fn work(&self, run: &RunId) -> Result<Vec<CellWork>, StoreError> {
+        let number = self.run_number(run)?;
+        if !there(&self.connection, "profile").map_err(|source| self.error(source))? {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT position, record FROM cell JOIN profile ON cell = cell.id WHERE run = ?1 ORDER BY position";
+        let mut statement = self.connection.prepare_cached(sql).map_err(|source| self.error(source))?;
+        let rows = statement.query_map([number], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, Vec<u8>>(1)?)));
+        let of_cell = |row: rusqlite::Result<(u32, Vec<u8>)>| {
+            let (cell, packed) = row.map_err(|source| self.error(source))?;
+            let unreadable = |source| StoreError::Unreadable { what: "profile of a cell", run: run.clone(), source };
+            Ok(CellWork { cell, tasks: work::work(&packed).map_err(unreadable)? })
+        };
+        rows.map_err(|source| self.error(source))?.map(of_cell).collect()
     }
 
     /// What the profiles of a run take in the store.

@@ -6,10 +6,11 @@ use crate::figures::find::{MetricFindings, TaskFindings};
 use crate::figures::say::{basis, category};
 use crate::found::Findings;
 use crate::rankings::find::rank::{CategoryFindings, Overall};
+use crate::robustness::find::OrderCounts;
 use crate::safety::find::AfterCut;
 use crate::verdicts::find::verdict::Verdict;
 use crate::verdicts::say;
-use crate::{curves, missing, overview, remarks};
+use crate::{curves, missing, overview, remarks, robustness};
 
 /// What was found in a run, with the sentences.
 #[derive(Serialize)]
@@ -55,6 +56,9 @@ struct Task<'a> {
     category: &'a str,
     /// Each metric with a figure.
     metrics: Vec<OfMetric<'a>>,
+    /// Whether its orders hold on real machines, as a sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    holds: String,
 }
 
 /// One metric of a task.
@@ -86,6 +90,9 @@ struct Category<'a> {
     category: &'a CategoryFindings,
     /// Who leads.
     sentence: String,
+    /// How many orders of two file systems behind it hold on real machines, and how many turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    orders: Option<OrderCounts>,
 }
 
 /// All tasks together.
@@ -95,6 +102,9 @@ struct All<'a> {
     overall: &'a Overall,
     /// What the score is made of.
     basis: &'static str,
+    /// How many orders of two file systems behind it hold on real machines, and how many turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    orders: Option<OrderCounts>,
 }
 
 impl<'a> WordedFindings<'a> {
@@ -110,12 +120,14 @@ impl<'a> WordedFindings<'a> {
             task,
             category: category(&task.category),
             metrics: task.metrics.iter().map(metric).collect(),
+            holds: robustness::say::verdict(findings, task).trim_start().to_owned(),
         };
         let of_category = |found: &'a CategoryFindings| Category {
             name: category(&found.category),
             basis: basis(found.basis),
             category: found,
             sentence: overview::say::category(findings, found),
+            orders: robustness::say::counts(findings, |task| task.category == found.category),
         };
         let of_configuration = |(name, safety): (&'a String, &'a AfterCut)| OfConfiguration {
             configuration: name,
@@ -126,7 +138,11 @@ impl<'a> WordedFindings<'a> {
             findings,
             tasks: findings.tasks.iter().map(task).collect(),
             categories: findings.categories.iter().map(of_category).collect(),
-            overall: All { overall: &findings.overall, basis: basis(findings.overall.basis) },
+            overall: All {
+                overall: &findings.overall,
+                basis: basis(findings.overall.basis),
+                orders: robustness::say::counts(findings, |_| true),
+            },
             safety: findings.configurations.iter().zip(&findings.safety).map(of_configuration).collect(),
             conclusions: overview::say::sentences(findings),
             cliffs: findings.curves.as_ref().map(|curves| curves::say::cliffs(findings, curves)).unwrap_or_default(),

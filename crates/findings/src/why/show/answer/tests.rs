@@ -9,7 +9,7 @@ fn of(paths: &[(&str, u64, u64)]) -> Ledger {
         let waiting = BTreeMap::from([(None, *waited)]);
         (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
     };
-    let profile = Profile { paths: paths.iter().map(time).collect() };
+    let profile = Profile { paths: paths.iter().map(time).collect(), strings: None };
     let total = paths.iter().map(|(_, running, waited)| running + waited).sum();
     ledger("ext4", total, 0, [&profile, &Profile::default()])
 }

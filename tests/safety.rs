@@ -139,4 +139,17 @@ fn cases_say_what_is_left_of_a_document() {
     assert_eq!(claim["holds"][0], serde_json::json!(["ext3", true]));
     let table = lab.command(&["crash", "show", "--cases"]).ended_with(0).stdout;
     assert!(table.contains("while a document of 2") && table.contains("No images of it on jfs"), "{table}");
+    // The article's claims are on one page without any run, and without a store of runs.
+    let asked = ["report", "--study", "journaling-2010", "--claims", "--format", "json"];
+    let report = lab.command(&asked).ended_with(0).stdout;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let claims = report["claims"].as_array().unwrap();
+    let of = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap();
+    assert_eq!(
+        (claims.len(), &of("J17")["outcome"], &of("J17")["run"]),
+        (25, &"holds".into(), &"".into()),
+        "{claims:?}"
+    );
+    assert_eq!(of("J21")["outcome"], "not measured");
+    lab.command(&asked[..3]).ended_with(3);
 }

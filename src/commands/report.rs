@@ -48,7 +48,8 @@ pub struct Arguments {
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// Judge the claims of all published studies, or of --study alone, by the runs and the newest campaigns of power cuts;
-    /// several runs are asked together, and each claim stands above them once
+    /// several runs are asked together, and each claim stands above them once; where the store has no run of the study, its
+    /// campaigns judge alone
     #[arg(long)]
     claims: bool,
     /// With --claims: judge claims about other suites and machines too
@@ -75,15 +76,19 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     // Names are checked before anything is read.
     let catalogue = catalogue::load()?;
     let study = arguments.study.as_ref().map(|name| compare::study::find(&catalogue, name)).transpose()?;
-    let store = arguments.store.open_read_only()?;
+    let of = study.as_ref().map(|(study, _)| *study);
     let names = match (&arguments.runs[..], &study) {
-        ([], Some((study, its_run))) => repeating(&store, &catalogue, study, its_run.as_deref())?,
+        ([], Some((study, its_run))) => match repeating(&catalogue, study, its_run.as_deref(), &arguments)? {
+            names if names.is_empty() => return by_power_cuts(study, format, &arguments, &catalogue),
+            names => names,
+        },
         ([], None) => vec!["latest".to_owned()],
         (names, _) => names.to_vec(),
     };
+    let store = arguments.store.open_read_only()?;
     let runs =
         loaded(&store, &names)?.into_iter().map(|run| arguments.survive.keep(run)).collect::<Result<Vec<_>>>()?;
-    let target = target::target(&arguments, format, &runs);
+    let target = target::target(&arguments, format, &runs, of);
     if let Target::File(path) = &target {
         refuse_foreign(path, format)?;
     }
@@ -94,9 +99,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
         .collect();
-    let of = study.as_ref().map(|(study, _)| *study);
     let judge = |run| arguments.claims.then(|| judge(run, of, &arguments, &catalogue)).transpose();
-    let mut judged: Vec<Option<Vec<JudgedClaim>>> = runs.iter().map(judge).collect::<Result<_>>()?;
+    let mut judged: Vec<Option<Vec<JudgedClaim>>> = runs.iter().map(|run| judge(Some(run))).collect::<Result<_>>()?;
     // Of several runs each claim is told once, above all of them.
     let together =
         (arguments.claims && runs.len() > 1).then(|| by_several(judged.iter_mut().filter_map(Option::take).collect()));
@@ -135,10 +139,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         })
         .collect();
     let text = format.write(&Reports { runs: &reports, claims: together.as_deref() }, &common::report_options())?;
+    write(target, &text)
+}
+
+fn write(target: Target, text: &str) -> Result<u8> {
     match target {
-        Target::Stdout => common::print(&text)?,
+        Target::Stdout => common::print(text)?,
         Target::File(path) => {
-            common::write_whole(&path, &text)?;
+            common::write_whole(&path, text)?;
             say!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
         }
     }
@@ -201,10 +209,20 @@ fn explained(
     Ok(Ok(all))
 }
 
-/// The newest runs of the store that repeat a study, one for each of its commands; says which have none.
-fn repeating(store: &Store, catalogue: &Catalogue, study: &Study, its_run: Option<&str>) -> Result<Vec<String>> {
+/// The newest runs of the store that repeat a study, one for each of its commands; says which have none. Where its claims
+/// are asked for and power cuts judge some of them, no run is needed.
+fn repeating(
+    catalogue: &Catalogue,
+    study: &Study,
+    its_run: Option<&str>,
+    arguments: &Arguments,
+) -> Result<Vec<String>> {
     let (mut names, mut lacking) = (Vec::new(), Vec::new());
-    let known = store.runs()?;
+    let by_cuts = arguments.claims && compare::claims::cuts_judge(study, &arguments.store)?;
+    let known = match arguments.store.open_read_only() {
+        Err(_) if by_cuts && !arguments.store.path().exists() => Vec::new(),
+        store => store?.runs()?,
+    };
     let steps = study.run(its_run).map(|its_run| repetition(catalogue, study, its_run)).unwrap_or_default();
     for step in steps {
         let Step::Run(again) = &step else { continue };
@@ -218,12 +236,24 @@ fn repeating(store: &Store, catalogue: &Catalogue, study: &Study, its_run: Optio
             None => lacking.push(common::shell_line(&step.words())),
         }
     }
-    let (store, name) = (store.path().display(), &study.name);
-    if names.is_empty() {
+    let (path, name) = (arguments.store.path(), &study.name);
+    let store = path.display();
+    if names.is_empty() && !by_cuts {
         bail!("no run in {store} repeats {name}: make some with `mountmark run --study {name}`, or name a run");
     }
     lacking.iter().for_each(|line| say!("mountmark: no run in {store} is of: mountmark {line}"));
     Ok(names)
+}
+
+/// Writes a study's claims as the campaigns of the store judge them, which has no run of it.
+fn by_power_cuts(study: &Study, format: Format, arguments: &Arguments, catalogue: &Catalogue) -> Result<u8> {
+    let judged = by_several(vec![judge(None, Some(study), arguments, catalogue)?]);
+    let target = target::target(arguments, format, &[], Some(study));
+    if let Target::File(path) = &target {
+        refuse_foreign(path, format)?;
+    }
+    let text = format.write(&Reports { runs: &[], claims: Some(&judged) }, &common::report_options())?;
+    write(target, &text)
 }
 
 /// Prints runs beside a study's figures and claims.
@@ -283,14 +313,14 @@ fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue, store: &
     Ok(findings(run, &options))
 }
 
-/// The claims of one study, or of all.
+/// The claims of one study, or of all; by power cuts alone where there is no run.
 fn judge(
-    run: &RunRecord,
+    run: Option<&RunRecord>,
     study: Option<&Study>,
     arguments: &Arguments,
     catalogue: &Catalogue,
 ) -> Result<Vec<JudgedClaim>> {
     let studies: Vec<&Study> = study.map_or_else(|| catalogue.list::<Study>().collect(), |study| vec![study]);
-    let judges = Judges { anyway: arguments.anyway, ..Judges::of(run) };
+    let judges = Judges { run, earlier: None, anyway: arguments.anyway };
     compare::claims::judged(&judges, &studies, catalogue, &arguments.store)
 }

@@ -6,6 +6,7 @@
 
 mod again;
 mod candidates;
+mod cuts;
 mod screen;
 mod search;
 mod turns;
@@ -34,7 +35,7 @@ use search::Search;
 /// Say which file system, made and mounted how, a work should run on, and why
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
+    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, cuts their power while a guest syncs as the work does, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -157,6 +158,9 @@ pub fn run(given: Arguments) -> Result<u8> {
 fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, answer: Candidate) -> Result<Advice> {
     let (name, simplest) = (answer.name.clone(), search.simplest.clone());
     let second = search.second(&answer);
+    if let Some(second) = &second {
+        search.survives(catalogue, second)?;
+    }
     let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
     let why = match &second {
         Some(second) => reasons(search, &answer, second)?,
@@ -200,6 +204,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
             Some(Tried { gain: gain(&configuration)?, configuration, repeats })
         }),
         after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
+        power_cuts: search.power_cuts.clone(),
         why,
         turns,
         screened: search.screened.clone(),

@@ -1,9 +1,9 @@
 //! The search: defaults, screening of options, the few that matter in full, and fewer and fewer in more and more repeats.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use mountmark_findings::advice::{self, Candidate, LeftOut, Screened, Speeds};
+use mountmark_findings::advice::{self, Candidate, LeftOut, PowerCuts, Screened, Speeds};
 use mountmark_findings::obstacles;
 use mountmark_model::{Bytes, Cell, FileSystem, Plan, counted};
 use mountmark_plan::{Catalogue, configurations};
@@ -31,6 +31,8 @@ pub struct Search<'a> {
     pub left_out: Vec<LeftOut>,
     /// What is taken if nothing is better.
     pub simplest: String,
+    /// What power cuts showed, the answer first.
+    pub power_cuts: Vec<PowerCuts>,
     pub not_asked: Vec<String>,
     /// Names of the runs.
     pub runs: Vec<String>,
@@ -55,6 +57,7 @@ impl<'a> Search<'a> {
             screened: Vec::new(),
             left_out: Vec::new(),
             simplest: String::new(),
+            power_cuts: Vec::new(),
             not_asked: Vec::new(),
             runs: Vec::new(),
             cells: 0,
@@ -89,6 +92,11 @@ impl<'a> Search<'a> {
     /// Whether nothing more is asked, as the user stopped it, or as the time is over; then `what` was not asked.
     pub fn is_over(&mut self, what: &str) -> bool {
         self.does_not_fit(0, what)
+    }
+
+    /// What is left of the budget.
+    pub fn time_left(&self) -> Duration {
+        self.arguments.budget.saturating_sub(self.begin.elapsed())
     }
 
     /// The same of something that takes so many cells.
@@ -134,8 +142,16 @@ impl<'a> Search<'a> {
         self.simplest.clone_from(&simplest);
         self.say_best();
         let population = self.screen(catalogue, &kept)?;
-        let left = self.narrow(population, &simplest)?;
-        Ok(advice::decide(&self.speeds, &left, &simplest, self.searched()).cloned())
+        let mut left = self.narrow(population, &simplest)?;
+        // What has to survive is tried, not only read.
+        while let Some(answer) = advice::decide(&self.speeds, &left, &simplest, self.searched()).cloned() {
+            if self.survives(catalogue, &answer)? {
+                return Ok(Some(answer));
+            }
+            left.retain(|candidate| *candidate != answer);
+        }
+        say_left_out(&self.left_out);
+        Ok(None)
     }
 
     /// Measures candidates in so many repeats; false if the user stopped it.

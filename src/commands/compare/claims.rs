@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments, earlier: Option<&str>, run: &str) -> Result<u8
     if earlier.as_ref().is_some_and(|earlier| earlier.id == record.id) {
         return Err(WrongUse(format!("run {} is named twice: name an earlier run and a later one", record.id)).into());
     }
-    let judges = Judges { run: &record, earlier: earlier.as_ref(), anyway: arguments.between.anyway };
+    let judges = Judges { run: Some(&record), earlier: earlier.as_ref(), anyway: arguments.between.anyway };
     let judged = judged(&judges, &studies, &catalogue, &arguments.store)?;
     let head = ClaimsHead::new(&record, earlier.as_ref(), &studies);
     common::print(&common::written(&Claims { head: &head, claims: &judged }, arguments.format.as_deref())?)?;
@@ -70,6 +70,12 @@ pub fn judged(
         }
     }
     Ok(judged)
+}
+
+/// Whether power cuts judge a claim of this study, and the store has campaigns of them.
+pub fn cuts_judge(study: &Study, store: &StoreOptions) -> Result<bool> {
+    let is_any = study.claims.iter().any(|claim| claim.power_cuts.is_some());
+    Ok(is_any && !Campaigns::beside(&store.path()).list(Record::from_pieces)?.is_empty())
 }
 
 /// The parts of the catalogue that can be measured.

@@ -33,8 +33,16 @@ pub(super) struct Effort<'a> {
 }
 
 impl Effort<'_> {
-    /// A campaign from its start.
+    /// A campaign from its start; says what it found.
     pub fn begin(&self, asked: Asked) -> Result<u8> {
+        match self.collect(asked)? {
+            Some((id, record)) => self.say(&id, &record),
+            None => Ok(self.stop.code()),
+        }
+    }
+
+    /// A campaign from its start; `None` if the user ended it.
+    pub fn collect(&self, asked: Asked) -> Result<Option<(RunId, Record)>> {
         let (lab, cells) = super::lab(self.catalogue, &asked, self.configurations)?;
         let first = Piece::Asked {
             asked: asked.clone(),
@@ -43,10 +51,10 @@ impl Effort<'_> {
         };
         let (id, writing) = Campaigns::beside(&self.store.path()).begin(&first)?;
         let record = Record::from_pieces(vec![first]).expect("the first piece is what was asked for");
-        self.go_on(&id, record, writing, &lab, &cells)
+        Ok(self.go_on(&id, record, writing, &lab, &cells)?.map(|record| (id, record)))
     }
 
-    /// What is left of a campaign.
+    /// What is left of a campaign; `None` if the user ended it.
     pub fn go_on(
         &self,
         id: &RunId,
@@ -54,7 +62,7 @@ impl Effort<'_> {
         mut writing: Writing,
         lab: &Witnesses,
         cells: &[Cell],
-    ) -> Result<u8> {
+    ) -> Result<Option<Record>> {
         for cell in cells {
             let configuration = &cell.configuration.name;
             if record.part(configuration).is_some_and(|part| part.ended) {
@@ -67,9 +75,14 @@ impl Effort<'_> {
             if self.explore(lab, cell, &places, &mut record, &mut writing)? == Ended::Stopped {
                 let out = common::out_option(&self.store.path());
                 say!("mountmark: ended; `mountmark crash resume {id}{out}` goes on");
-                return Ok(self.stop.code());
+                return Ok(None);
             }
         }
+        Ok(Some(record))
+    }
+
+    /// Prints what a campaign found; returns the exit code.
+    pub fn say(&self, id: &RunId, record: &Record) -> Result<u8> {
         let campaigns: Vec<Campaign> = record.campaigns().cloned().collect();
         match self.cases {
             true => print_cases(&campaigns, self.catalogue, self.format)?,

@@ -8,9 +8,12 @@ mod resume;
 mod show;
 mod state;
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use mountmark_crash::record::Asked;
+use mountmark_crash::campaign::Campaign;
+use mountmark_crash::record::{Asked, Pauses};
 use mountmark_crash::states::{Fault, ImageId};
 use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::Workload;
@@ -19,6 +22,7 @@ use mountmark_lab::emulator::Witnesses;
 use mountmark_lab::emulator::options::KERNEL;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
 use mountmark_plan::Catalogue;
+use mountmark_record::RunId;
 use mountmark_run::crash::witness_client;
 
 use super::run::{LabOptions, Stop};
@@ -112,6 +116,44 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         stop: &stop,
     };
     stop.or(effort.begin(asked), stop.code())
+}
+
+/// What a command other than `crash` asks of power cuts: these workloads, on the usual disk.
+pub struct Few<'a> {
+    pub workloads: Vec<Workload>,
+    pub kernel: &'a str,
+    pub seed: u64,
+    pub budget: Duration,
+    /// Most images of one tier at one moment.
+    pub images: usize,
+}
+
+/// Cuts the power on one configuration, with guests side by side and a store for the campaign; `None` if the user ended it.
+pub fn few(
+    few: &Few,
+    catalogue: &Catalogue,
+    configurations: &[Configuration],
+    (jobs, store): (Option<usize>, &StoreOptions),
+    stop: &Stop,
+) -> Result<Option<(RunId, Campaign)>> {
+    let asked = Asked {
+        configurations: configurations.iter().map(|one| one.name.clone()).collect(),
+        workloads: few.workloads.clone(),
+        generate: None,
+        policies: vec![Policy::default()],
+        device: options::DEVICE.parse().map_err(anyhow::Error::msg)?,
+        seed: few.seed,
+        budget: few.budget.as_secs().max(1),
+        disk_size: options::DISK_SIZE.parse::<Bytes>()?.0,
+        kernel: few.kernel.to_owned(),
+        images: few.images,
+        recoveries: 0,
+        shrink: false,
+        pauses: Pauses::default(),
+    };
+    let effort = explore::Effort { store, catalogue, configurations, jobs, format: None, cases: false, stop };
+    let found = effort.collect(asked)?;
+    Ok(found.and_then(|(id, record)| Some((id, record.campaigns().next()?.clone()))))
 }
 
 /// What an option is about that is of one run.

@@ -20,6 +20,10 @@ use crate::work_options::{Checked, WorkOptions};
 /// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
 const MANY: u64 = 100_000;
 
+/// The disk of a campaign, if nothing else is asked: a kind, and its size.
+pub(super) const DEVICE: &str = "request";
+pub(super) const DISK_SIZE: &str = "512MiB";
+
 /// Bytes of a page: a guest's disk is made of them.
 const PAGE: u64 = 4096;
 
@@ -64,7 +68,7 @@ pub(super) struct Options {
     pub seed: u64,
     /// The disk: `request` writes each request whole, `sector` may tear it between its sectors; `trim` behind a plus if it takes trims, and a
     /// fault, such as sector+i1 or request+trim+i1
-    #[arg(long, value_name = "DEVICE", default_value = "request")]
+    #[arg(long, value_name = "DEVICE", default_value = DEVICE)]
     pub device: Device,
     /// When the disk replies to writes: fifo, lifo, delayed or held. May be repeated
     #[arg(long, value_name = "POLICY", default_value = "fifo", value_delimiter = ',')]
@@ -74,7 +78,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "SEED", value_parser = pauses)]
     pub pauses: Option<Pauses>,
     /// Size of the disk
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    #[arg(long, value_name = "SIZE", default_value = DISK_SIZE)]
     pub disk_size: Bytes,
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
@@ -169,7 +173,7 @@ fn check_size(configurations: &[Configuration], size: u64) -> Result<()> {
     for Configuration { name, filesystem, .. } in configurations {
         if size < filesystem.min_size.0 {
             let least = filesystem.min_size;
-            return wrong(format!("{name} can only be made on {least} and more: take --disk-size 512MiB"));
+            return wrong(format!("{name} can only be made on {least} and more: take --disk-size {DISK_SIZE}"));
         }
         if let Some(most) = filesystem.max_size.filter(|most| most.0 < size) {
             return wrong(format!("{name} can only be made on {most} and less: take a smaller --disk-size"));

@@ -58,5 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         cases: false,
         stop: &stop,
     };
-    stop.or(effort.go_on(&id, record, writing, &lab, &cells), stop.code())
+    let found = effort.go_on(&id, record, writing, &lab, &cells);
+    let said = found.and_then(|record| record.map_or(Ok(stop.code()), |record| effort.say(&id, &record)));
+    stop.or(said, stop.code())
 }

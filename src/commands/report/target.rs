@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use mountmark_document::forms::Form;
 use mountmark_findings::{Format, Reports};
+use mountmark_model::Study;
 use mountmark_record::RunRecord;
 
 use super::Arguments;
@@ -40,15 +41,16 @@ pub(super) enum Target {
     File(PathBuf),
 }
 
-/// The file that is named, or the usual one.
-pub(super) fn target(arguments: &Arguments, format: Format, runs: &[RunRecord]) -> Target {
+/// The file that is named, or the usual one: of the first run, or of the study where there is no run.
+pub(super) fn target(arguments: &Arguments, format: Format, runs: &[RunRecord], study: Option<&Study>) -> Target {
     match &arguments.output {
         Some(path) if path.as_os_str() == "-" => Target::Stdout,
         Some(path) => Target::File(path.clone()),
         None if format.form() != Form::Page => Target::Stdout,
         None => {
             let more = if runs.len() > 1 { format!("-and-{}-more", runs.len() - 1) } else { String::new() };
-            Target::File(format!("report-{}{more}.{}", runs[0].id, format.ending()).into())
+            let first = runs.first().map(|run| run.id.as_str()).or(study.map(|study| study.name.as_str()));
+            Target::File(format!("report-{}{more}.{}", first.unwrap_or("claims"), format.ending()).into())
         }
     }
 }

@@ -282,10 +282,11 @@ fn times_rates_syncs_and_warm_ups_are_kept() {
     );
     let phases = well(&text, folder.path());
     assert_eq!(of(&phases[0], Operation::Fsync).count, 8);
-    assert!(phases[1].seconds >= 0.2 && phases[1].seconds < 0.29, "{}", phases[1].seconds);
+    assert!(phases[1].seconds >= 0.2, "{}", phases[1].seconds);
     assert!(of(&phases[1], Operation::Read).count > 1000);
-    // Two threads, each an operation every 10 ms for half a second.
-    assert_eq!(of(&phases[2], Operation::Read).count, 100);
+    // Two threads, each an operation every 10 ms for half a second; a busy machine may leave no time for the last ones.
+    let paced = of(&phases[2], Operation::Read).count;
+    assert!((90..=100).contains(&paced), "{paced}");
     let quick = of(&phases[3], Operation::Read);
     assert!(quick.count == 3 * 128 && quick.latency.is_none() && phases[3].series.points.is_empty());
     assert_eq!((of(&phases[4], Operation::Write).count, of(&phases[4], Operation::Fsync).count), (128, 8));

@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use mountmark_crash::campaign::{Campaign, Standing};
 use mountmark_model::Better;
+use mountmark_model::promises::Level;
 use mountmark_record::RunRecord;
 use mountmark_stats::distribution::t_tails;
 use mountmark_stats::interval::Interval;
@@ -199,6 +201,54 @@ pub struct Tried {
     pub gain: Gain,
 }
 
+/// What power cuts showed of a configuration while a guest did what the work does, in small.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerCuts {
+    /// As `--fs` takes it.
+    pub configuration: String,
+    /// What the guest did, as `crash --workload` takes it.
+    pub workloads: Vec<String>,
+    /// Different images of the disk that the cuts left.
+    pub images: usize,
+    /// Whether its time was over before all images were made.
+    pub cut_short: bool,
+    /// Promises that some image breaks.
+    pub broken: Vec<Broken>,
+    /// The campaign in the store.
+    pub campaign: String,
+}
+
+/// A promise that a power cut broke.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Broken {
+    /// The promise.
+    pub level: Level,
+    /// The workload during which the power was cut.
+    pub workload: String,
+    /// Images that show it.
+    pub images: usize,
+}
+
+impl PowerCuts {
+    /// What a campaign of this name with these workloads found.
+    pub fn of(campaign: &str, workloads: &[String], found: &Campaign) -> PowerCuts {
+        let causes = found.causes();
+        let broken = causes.iter().filter(|cause| cause.standing() == Standing::Broken).map(|cause| Broken {
+            level: cause.finding.fault.level(),
+            workload: cause.workload.to_string(),
+            images: cause.images,
+        });
+        PowerCuts {
+            configuration: found.configuration.clone(),
+            workloads: workloads.to_vec(),
+            images: found.chosen().map(|tried| tried.explored.states).sum(),
+            cut_short: found.cut_short || found.chosen().any(|tried| tried.explored.cut_short),
+            broken: broken.collect(),
+            campaign: campaign.to_owned(),
+        }
+    }
+}
+
 /// Something that was not measured, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
@@ -242,6 +292,8 @@ pub struct Advice {
     pub second: Option<Tried>,
     /// What a power cut takes, a sentence.
     pub after_cut: String,
+    /// What power cuts showed of the answer and of others.
+    pub power_cuts: Vec<PowerCuts>,
     /// Why it is faster, sentences.
     pub why: Vec<String>,
     /// When the answer would be another.

@@ -4,8 +4,8 @@ mod find;
 mod say;
 pub(crate) mod show;
 pub use find::{
-    Advice, Before, Candidate, LeftOut, MATTERS, Order, Screened, Speeds, Tried, Turn, decide, gain, gains, in_order,
-    order, speeds, speeds_at,
+    Advice, Before, Broken, Candidate, LeftOut, MATTERS, Order, PowerCuts, Screened, Speeds, Tried, Turn, decide, gain,
+    gains, in_order, order, speeds, speeds_at,
 };
 pub use show::Advised;
 

@@ -1,8 +1,9 @@
 //! The answer in sentences.
 
-use mountmark_document::number::and;
+use mountmark_document::number::{and, counted};
 
-use crate::advice::find::{Advice, Before, Candidate, Order, Turn};
+use crate::advice::find::{Advice, Before, Candidate, Order, PowerCuts, Turn};
+use crate::crash;
 use crate::effects::find::Gain;
 
 /// `27 % faster (24 to 31 %) than ext4`, or `2.5 times as fast (2.3 to 2.8) as ext4`.
@@ -96,6 +97,25 @@ pub(crate) fn turns(advice: &Advice) -> String {
         (all, 0) => format!("In none of {all} other comparisons is another one shown to be faster."),
         (_, _) => format!("It would be another with {}.", and(&turned)),
     }
+}
+
+/// Above what power cuts showed.
+pub(crate) const SMALL: &str =
+    "A guest did in small what the work does, with the same syncs, and its power was cut at every moment that matters.";
+
+/// What power cuts showed of a configuration, a sentence.
+pub(crate) fn power_cuts(cuts: &PowerCuts) -> String {
+    let images = counted(cuts.images, "image", "images");
+    let late = if cuts.cut_short { "; its time ended before all were made" } else { "" };
+    let name = &cuts.configuration;
+    if cuts.images == 0 {
+        return format!("{name}: no image was made, so nothing is known.");
+    }
+    if cuts.broken.is_empty() {
+        return format!("{name} broke no promise in {images} of its disk{late}.");
+    }
+    let broken = cuts.broken.iter().map(|one| format!("\"{}\" in {}", crash::say::promise(one.level), one.images));
+    format!("{name} broke promises in {images} of its disk{late}: {}.", and(&broken.collect::<Vec<_>>()))
 }
 
 /// A gain in a cell of a table: `+12.0 %`, in brackets if it is not shown.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::advice::find::{Advice, Screened, Tried, Turn};
 use crate::advice::say;
+use crate::shell_word;
 
 /// A search's answer.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,16 @@ fn blocks(advice: &Advice) -> Vec<Block> {
     if !advice.turns.is_empty() {
         out.push(Block::Heading("When it would be another".into()));
         out.push(Block::Table(turns(&advice.turns)));
+    }
+    if let Some(first) = advice.power_cuts.first() {
+        out.push(Block::Heading("What power cuts showed".into()));
+        out.push(Block::Text(say::SMALL.into()));
+        out.extend(advice.power_cuts.iter().map(|cuts| Block::Item(say::power_cuts(cuts))));
+        let again = |line: &String| {
+            let (name, line) = (shell_word(&first.configuration), shell_word(line));
+            Block::Command(format!("mountmark crash --fs {name} --kernel {} --workload {line}", advice.kernel))
+        };
+        out.extend(first.workloads.iter().map(again));
     }
     if !advice.screened.is_empty() {
         out.push(Block::Heading("What options do".into()));

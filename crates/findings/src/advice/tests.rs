@@ -1,7 +1,10 @@
+use mountmark_model::promises::Level;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
-use crate::advice::find::{Advice, Before, Candidate, LeftOut, Order, Speeds, Tried, Turn, decide, gain, in_order};
+use crate::advice::find::{
+    Advice, Before, Broken, Candidate, LeftOut, Order, PowerCuts, Speeds, Tried, Turn, decide, gain, in_order,
+};
 use crate::advice::say;
 use crate::advice::show::Advised;
 use crate::effects::find::Gain;
@@ -83,6 +86,7 @@ fn advice(answer: &str) -> Advice {
         over_defaults: None,
         second: None,
         after_cut: String::new(),
+        power_cuts: Vec::new(),
         why: Vec::new(),
         turns: Vec::new(),
         screened: Vec::new(),
@@ -151,4 +155,31 @@ fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() 
     assert!(text.contains("The answer is the same. With kernel 6.1 it was: Take it."), "{text}");
     found.before = Some(before("xfs"));
     assert!(written(&Advised(&found), "table", 120).contains("The answer is another."));
+}
+
+#[test]
+fn what_power_cuts_showed_is_said_with_the_command_that_shows_it() {
+    let mut found = advice("ext4");
+    let workload = "mkdir work; sync | creat work/f0; fsync work/f0";
+    let cuts = |name: &str, images: usize, broken: Vec<Broken>| PowerCuts {
+        configuration: name.into(),
+        workloads: vec![workload.into()],
+        images,
+        cut_short: images == 12,
+        broken,
+        campaign: "20260131-0902-1234".into(),
+    };
+    let broken = Broken { level: Level::L1, workload: workload.into(), images: 3 };
+    found.power_cuts = vec![cuts("ext4", 12, Vec::new()), cuts("btrfs", 30, vec![broken]), cuts("xfs", 0, Vec::new())];
+    let text = written(&Advised(&found), "markdown");
+    for part in [
+        "ext4 broke no promise in 12 images of its disk; its time ended before all were made.",
+        "btrfs broke promises in 30 images of its disk: \"what fsync and its like have covered is intact (L1)\" in 3.",
+        "xfs: no image was made, so nothing is known.",
+        "mountmark crash --fs ext4 --kernel 6.12.117 --workload 'mkdir work; sync | creat work/f0; fsync work/f0'",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    let json = written(&Advised(&found), "json");
+    assert!(json.contains(r#""broken":[{"level":"L1""#), "{json}");
 }

@@ -49,10 +49,14 @@ pub(crate) fn judge(run: &RunRecord) -> String {
 }
 
 /// The heading of claims that several runs judge.
-pub(crate) const HEADING: &str = "What studies claimed, and what these runs say";
+pub(crate) const HEADING: &str = "What studies claimed, and what is found here";
 
 /// Above claims that several runs judge.
 pub(crate) const SEVERAL: &str = "Each claim is judged by the run whose figures decide it, those about power cuts by the newest campaigns of power cuts in the store.";
+
+/// Above claims that are judged without a run.
+pub(crate) const CUTS_ALONE: &str =
+    "Claims about power cuts are judged by the newest campaigns of the store; for the others it has no run.";
 
 /// A run and what it is of.
 pub(crate) fn named(run: &RunRecord) -> String {

@@ -12,7 +12,8 @@ use crate::studies::find::Table;
 /// The runs that judge claims.
 #[derive(Clone, Copy, Debug)]
 pub struct Judges<'a> {
-    pub run: &'a RunRecord,
+    /// Without one, power cuts alone judge.
+    pub run: Option<&'a RunRecord>,
     /// Stands for the second run of a study, where claims compare its runs.
     pub earlier: Option<&'a RunRecord>,
     /// Whether a run of another suite or machine judges as well.
@@ -25,7 +26,7 @@ pub(crate) type Figures<'a> = Result<Vec<Standing<'a>>, MissingReason>;
 impl<'a> Judges<'a> {
     /// One run, which judges the claims about its own suite and machine.
     pub fn of(run: &'a RunRecord) -> Judges<'a> {
-        Judges { run, earlier: None, anyway: false }
+        Judges { run: Some(run), earlier: None, anyway: false }
     }
 
     /// How the first of these runs that differs from what a clause is about does so.
@@ -43,6 +44,9 @@ impl<'a> Judges<'a> {
         reach: &Reach,
         tables: &'t [Table],
     ) -> Figures<'t> {
+        if self.run.is_none() {
+            return Err(MissingReason::NoRun);
+        }
         if let Some(misfit) = self.misfit(study, claim, clause, reach).filter(|_| !self.anyway) {
             return Err(MissingReason::Misfit(Box::new(misfit)));
         }
@@ -51,7 +55,7 @@ impl<'a> Judges<'a> {
             return Err(MissingReason::StudyRun { run, can_be_given: place == 1 });
         }
         if let Some((parameter, vary)) = clause.test.varies()
-            && self.run.plan.vary.as_ref().is_none_or(|own| own.parameter != parameter)
+            && self.run.and_then(|run| run.plan.vary.as_ref()).is_none_or(|own| own.parameter != parameter)
         {
             return Err(MissingReason::Points(vary.to_owned()));
         }
@@ -62,13 +66,13 @@ impl<'a> Judges<'a> {
 
     /// The tables of these runs.
     pub(crate) fn tables(&self) -> Vec<Table> {
-        std::iter::once(self.run).chain(self.earlier).map(Table::of_run).collect()
+        self.run.into_iter().chain(self.earlier).map(Table::of_run).collect()
     }
 
     /// What stands for the study's run at this place.
     fn at(&self, place: usize) -> Option<&'a RunRecord> {
         match place {
-            0 => Some(self.run),
+            0 => self.run,
             1 => self.earlier,
             _ => None,
         }

@@ -21,21 +21,21 @@ use crate::verdicts::find::contrast::Tested;
 pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
     let tables = judges.tables();
     let mut studies = studies.to_vec();
-    let suite = &judges.run.plan.suite;
-    studies.sort_by_key(|study| (study.suite.as_ref() != Some(suite), study.name != *suite));
+    let suite = judges.run.map(|run| &run.plan.suite);
+    studies.sort_by_key(|study| (study.suite.as_ref() != suite, Some(&study.name) != suite));
     let studies = &studies[..];
     let judged = judge(studies, &|study, claim, clause| judges.figures(study, claim, clause, reach, &tables));
     let own = own_figures(studies);
     judged
         .into_iter()
         .map(|(study, claim, clauses)| {
-            let missing = Missing { judges, table: &tables[0], study, claim, reach, clauses: &clauses };
+            let missing = Missing { judges, table: tables.first(), study, claim, reach, clauses: &clauses };
             let (lacks, commands) = missing.found();
             let key = (study.name.clone(), claim.id.clone());
             let used = clauses.iter().filter(|decided| decided.prepared.is_ok());
             let stretched = used.filter_map(|decided| judges.misfit(study, claim, decided.clause, reach)).next();
             JudgedClaim {
-                run: judges.run.id.as_str().to_owned(),
+                run: judges.run.map_or_else(String::new, |run| run.id.as_str().to_owned()),
                 stretched,
                 ..finish(study, claim, clauses, lacks, commands, own.get(&key).copied())
             }

@@ -23,6 +23,8 @@ pub enum MissingReason {
         tasks: Vec<Subject>,
     },
     TooFew,
+    /// No run was given.
+    NoRun,
     /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
     Misfit(Box<Misfit>),

@@ -20,7 +20,8 @@ pub(crate) struct Decided<'a> {
 
 pub(crate) struct Missing<'a> {
     pub judges: &'a Judges<'a>,
-    pub table: &'a Table,
+    /// Of the run, if there is one.
+    pub table: Option<&'a Table>,
     pub study: &'a Study,
     pub claim: &'a Claim,
     pub reach: &'a Reach,
@@ -51,7 +52,7 @@ impl Missing<'_> {
                     continue;
                 }
             };
-            if !self.table.has_metric(&clause.metric) && !names.is_empty() {
+            if self.table.is_some_and(|table| !table.has_metric(&clause.metric)) && !names.is_empty() {
                 push(&mut lacks, MissingReason::Metric(clause.metric.clone()));
             }
             for fs in &ready.filesystems {
@@ -96,8 +97,8 @@ impl Missing<'_> {
             if !names.is_empty() {
                 commands.push(self.command(&wanted, &names));
             }
-            if wanted.earlier {
-                let run = &self.judges.run.id;
+            if let (true, Some(run)) = (wanted.earlier, self.judges.run) {
+                let run = &run.id;
                 commands.push(format!("mountmark compare EARLIER {run} --claims --study {}", self.study.name));
             }
         }
@@ -106,27 +107,33 @@ impl Missing<'_> {
 
     /// The run that would judge a clause.
     fn wanted<'b>(&'b self, clause: &'b Clause) -> Wanted<'b> {
-        let plan = &self.judges.run.plan;
-        let own = clause.suite.is_none() && self.study.is_repeated_by(&plan.suite);
         let suite = clause.suite.as_deref().or(self.study.suite.as_deref()).unwrap_or_default();
         let needs = fit::needs(self.study, self.claim, clause, self.reach);
         // A disk in proportion to the suite's own comes with its scale.
         let disk_size = self.claim.needs.disk_size;
         let vary = clause.test.varies().map(|(_, vary)| vary);
-        let (suite, machine) = match fit::machine(self.study, clause, self.reach) {
+        let machine = fit::machine(self.study, clause, self.reach);
+        let Some(plan) = self.judges.run.map(|run| &run.plan) else {
+            return Wanted { suite, machine, earlier: false, scale: "1".to_owned(), disk_size, vary };
+        };
+        let own = clause.suite.is_none() && self.study.is_repeated_by(&plan.suite);
+        let (suite, machine) = match machine {
             _ if self.judges.anyway => (plan.suite.as_str(), plan.machine.name.as_str()),
             machine => (if own { plan.suite.as_str() } else { suite }, machine.unwrap_or(&plan.machine.name)),
         };
         // Figures of a smaller run are left behind as they are, and not measured once more at its scale.
         let keeps = suite == plan.suite && needs.scale.is_none_or(|least| plan.scale >= least);
         let scale = if keeps { plan.scale.to_string() } else { "1".to_owned() };
-        Wanted { suite, machine, earlier: false, scale, disk_size, vary }
+        Wanted { suite, machine: Some(machine), earlier: false, scale, disk_size, vary }
     }
 
     /// Why a file system cannot be measured: from the catalogue, or as the run found.
     fn unavailable(&self, fs: &str) -> Option<&str> {
-        let skipped =
-            self.judges.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
+        let skipped = self
+            .judges
+            .run
+            .and_then(|run| run.plan.skipped.iter().find(|(name, _)| name == fs))
+            .map(|(_, reason)| reason.as_str());
         self.reach.unavailable.get(fs).map(String::as_str).or(skipped)
     }
 
@@ -141,7 +148,8 @@ impl Missing<'_> {
         let names = filesystems.join(",");
         let size = disk_size.map_or(String::new(), |size| format!(" --disk-size {}", size.0));
         let vary = vary.map_or(String::new(), |vary| format!(" --vary {vary}"));
-        format!("mountmark run --suite {suite} --fs {names} --machine {machine} --scale {scale}{size}{vary}{kernel}")
+        let machine = machine.map_or(String::new(), |machine| format!(" --machine {machine}"));
+        format!("mountmark run --suite {suite} --fs {names}{machine} --scale {scale}{size}{vary}{kernel}")
     }
 }
 
@@ -149,7 +157,8 @@ impl Missing<'_> {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted<'a> {
     suite: &'a str,
-    machine: &'a str,
+    /// If the claim or the run has one.
+    machine: Option<&'a str>,
     scale: String,
     disk_size: Option<Bytes>,
     vary: Option<&'a str>,

@@ -43,6 +43,7 @@ fn lack(run: &str, lack: &MissingReason) -> Option<String> {
             format!("{} has no figure of {metric} at {}{more}.", heading(filesystem), names.join(", "))
         }
         MissingReason::TooFew => format!("Run {run} has too few file systems with figures."),
+        MissingReason::NoRun => "No run of this store repeats it.".into(),
         MissingReason::OwnKernel(names) => {
             format!(
                 "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",

@@ -28,14 +28,20 @@ pub(crate) fn together(runs: &[&RunRecord], links: &[String], claims: &[JudgedCl
     }
     put!(list, "</ul>\n");
     let items = runs.iter().map(|run| Block::Item(say::named(run))).collect();
+    if runs.is_empty() {
+        return std::iter::once(Block::Text(say::CUTS_ALONE.into())).chain(verdicts(runs, claims)).collect();
+    }
     let mut out = vec![Block::Text(say::SEVERAL.into()), Block::Drawn(list, items)];
     out.extend(verdicts(runs, claims));
     out
 }
 
-/// The claims that these runs decide, then the others; none are named where there is one.
+/// The claims that these runs decide, then the others; none are named where there is one or none.
 pub(crate) fn verdicts(runs: &[&RunRecord], claims: &[JudgedClaim]) -> Vec<Block> {
     let (head, caption, who) = match runs {
+        _ if claims.iter().all(|claim| claim.run.is_empty()) => {
+            ("verdict", "Claims that power cuts decide", "power cuts do not decide")
+        }
         [] | [_] => ("this run", "Claims that this run's figures decide", "this run does not decide"),
         _ => ("verdict", "Claims that are decided", "these runs do not decide"),
     };

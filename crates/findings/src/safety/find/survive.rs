@@ -30,6 +30,11 @@ impl Survive {
         Survive::ALL.iter().find(|(_, known)| *known == self).map(|(name, _)| *name).unwrap_or_default()
     }
 
+    /// Whether a broken promise of this level means that it does not survive.
+    pub fn needs(self, level: Level) -> bool {
+        level == Level::L0 || self.levels().contains(&level)
+    }
+
     fn levels(self) -> &'static [Level] {
         match self {
             Survive::Fsync | Survive::EverythingReturned => &[Level::L1],

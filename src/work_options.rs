@@ -229,6 +229,9 @@ impl WorkOptions {
         for text in &self.parameter {
             let wrong = |reason: &str| WrongUse(format!("--parameter {text}: {reason}"));
             let (name, value) = text.split_once('=').ok_or_else(|| wrong("give a name and a value, such as N=1000"))?;
+            if let Some(fault) = mountmark_plan::parameter_fault(name) {
+                return Err(wrong(&fault).into());
+            }
             let value: Bytes = value.parse().map_err(|error| wrong(&format!("{error}")))?;
             if all.insert(name.to_owned(), value).is_some() {
                 bail!(wrong("it is given twice"));

@@ -1,5 +1,6 @@
 //! `mountmark advise`: the answer, what it says of it, and what it refuses.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::lab::{Lab, Ran};
@@ -29,7 +30,14 @@ fn the_answer_has_its_evidence() {
     ran.says(&["2 file systems with their defaults", "screening of options", "in 2 repeats"]);
     assert!(ran.stdout.contains("\nTake nilfs2"), "{}", ran.text());
     assert!(ran.stdout.contains("jfs: --survive fsync: it lost 100 of 100 files"), "{}", ran.text());
-    for heading in ["What options do", "All that was measured", "Left out", "Confirm it on your own disk"] {
+    assert!(ran.stdout.contains("nilfs2 broke no promise in "), "{}", ran.text());
+    for heading in [
+        "What power cuts showed",
+        "What options do",
+        "All that was measured",
+        "Left out",
+        "Confirm it on your own disk",
+    ] {
         assert!(ran.stdout.contains(heading), "{heading}: {}", ran.text());
     }
     let found: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
@@ -93,4 +101,63 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
     refused(&["--suite", "varmail", "--also", "x.csv"], &["its ending names no format"]);
     refused(&["--suite", "varmail", "--format", "csv"], &["cannot be written as csv"]);
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Situations {
+    situation: Vec<Situation>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Situation {
+    id: String,
+    words: Vec<String>,
+    #[serde(default)]
+    asked: Option<Vec<String>>,
+    #[serde(default)]
+    never: Vec<String>,
+    why: String,
+}
+
+#[test]
+fn facts_leave_what_is_known_to_be_right() {
+    let lab = Lab::without_guests();
+    let all: Situations = toml::from_str(include_str!("situations.toml")).expect("situations");
+    for Situation { id, words, asked, never, why } in all.situation {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ran = advise(&lab, &[&["--suite", "varmail", "--dry-run"], &words[..]].concat()).ended_with(0);
+        let lines = || ran.stdout.lines().filter(|line| !line.starts_with("left out: "));
+        let mut found: Vec<&str> = lines().filter_map(|line| line.split(' ').next()).collect();
+        found.sort_unstable();
+        assert!(asked.is_none_or(|asked| asked == found), "{id} ({why}): {}", ran.text());
+        assert!(
+            !found.is_empty() && !never.iter().any(|name| found.contains(&name.as_str())),
+            "{id} ({why}): {found:?}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_is_confirmed_or_not_by_a_run() {
+    let Some(lab) = Lab::with_guests("an_answer_is_confirmed_or_not_by_a_run", 2) else { return };
+    let suite = lab.suite("mail", SYNCS);
+    let answer = |work: &str, ratio: f64| {
+        let path = lab.path("answer.json");
+        let gain = serde_json::json!({"ratio": ratio, "shown": true});
+        let answer = serde_json::json!({
+            "sentence": "Take jfs.", "kernel": "6.12", "work": work, "words": [], "answer": {"name": "jfs"},
+            "second": {"configuration": "nilfs2", "repeats": 4, "gain": gain}, "simplest": "nilfs2", "over_simplest": gain,
+        });
+        std::fs::write(&path, answer.to_string()).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let run = |fs: &str, file: &str| lab.run(&["--fs", fs, "--suite", &suite, "--repeat", "2", "--advice", file]);
+    run("jfs,nilfs2", &answer("mail", 3.0)).ended_with(0).says(&["This machine agrees: jfs is "]);
+    run("jfs,ext2", &answer("mail", 3.0)).ended_with(2).says(&["its answer is jfs: say --fs jfs,nilfs2"]);
+    run("jfs,nilfs2", &answer("varmail", 3.0)).ended_with(2).says(&["it is about varmail, and this run is about mail"]);
+    std::fs::write(lab.path("answer.json"), "{}").unwrap();
+    let file = lab.path("answer.json").to_string_lossy().into_owned();
+    run("jfs,nilfs2", &file).ended_with(2).says(&["it is no answer that"]);
 }

@@ -41,9 +41,11 @@ fn a_program_that_does_not_sync_loses_what_it_wrote_and_one_that_does_keeps_it()
     let text = String::from_utf8_lossy(&again.stdout) + String::from_utf8_lossy(&again.stderr);
     assert!(again.status.code() == Some(1) && text.contains("check ends with"), "{line}\n{text}");
 
-    let safe = program(&lab, &APPEND.replace("SYNC", "sync"));
-    let words =
-        ["--times", "2", "--pauses", "none", "--jobs", "2", "--with", &safe, "--check", CHECK, "--", "./append"];
+    // Steps and the check see a parameter.
+    let safe = program(&lab, &APPEND.replace("SYNC", "test $N = 7 && sync"));
+    let check = format!("test $N = 7 && {{ {CHECK}; }}");
+    let common = ["--times", "2", "--pauses", "none", "--jobs", "2", "--parameter", "N=7"];
+    let words = [&common[..], &["--with", &safe, "--check", &check, "--", "./append"]].concat();
     let none = crash(&lab, &words).ended_with(0);
     assert!(none.stdout.contains("images"), "{}", none.text());
 }
@@ -58,6 +60,11 @@ fn a_command_that_cannot_be_checked_is_refused() {
     refused(&["--with", "/bin/cat"], &["--with is for a command"]);
     refused(&["--cold", "--check", "true", "--", "true"], &["--cold has no meaning"]);
     refused(&["--compare", "a,b", "--check", "true", "--", "true"], &["--compare has no meaning"]);
+    refused(&["--parameter", "N", "--check", "true", "--", "true"], &["--parameter N: give a name and a value"]);
+    refused(
+        &["--parameter", "a b=1", "--check", "true", "--", "true"],
+        &["--parameter a b=1", "must be a capital letter"],
+    );
     refused(&["--check", " ", "--", "true"], &["check is empty"]);
     refused(&["--times", "60000", "--check", "true", "--", "true"], &["steps", "are the most"]);
     refused(&["--with", "/no/such", "--check", "true", "--", "true"], &["/no/such"]);

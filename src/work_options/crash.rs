@@ -40,7 +40,6 @@ impl WorkOptions {
             ("--suite", self.suite.is_some()),
             ("--cold", self.cold),
             ("--root", self.root.is_some()),
-            ("--parameter", !self.parameter.is_empty()),
             ("--figure", !self.figure.is_empty()),
             ("--compare", self.compare.is_some()),
             ("--save", self.save.is_some()),
@@ -60,16 +59,27 @@ impl WorkOptions {
         let tar = brought(&command.with)?;
         let suite = command.suite()?;
         let times = times.unwrap_or(1);
+        let said = Said {
+            words: self.command.clone(),
+            then: self.then.clone(),
+            times,
+            prepare: self.prepare.clone(),
+            with: command.with.clone(),
+            parameters: command.parameters.iter().map(|(name, value)| format!("{name}={}", value.0)).collect(),
+            tar: tar.clone(),
+        };
+        let exports = said.exports();
+        let with_exports = |line: &str| format!("{exports}{line}");
         let copied = tar.is_some().then(|| format!("cp -R {}/. .", Said::BROUGHT));
         let prepare: Vec<String> = copied.into_iter().chain(self.prepare.clone()).collect();
         let scenario = Scenario {
             name: suite.name.clone(),
             title: suite.name.clone(),
             about: suite.about.clone(),
-            prepare: (!prepare.is_empty()).then(|| prepare.join("\n")),
-            steps: suite.tasks.iter().map(|task| task.run.clone()).collect(),
+            prepare: (!prepare.is_empty()).then(|| with_exports(&prepare.join("\n"))),
+            steps: suite.tasks.iter().map(|task| with_exports(&task.run)).collect(),
             count: Some(times),
-            check: Some(check.to_owned()),
+            check: Some(with_exports(check)),
             ..Scenario::default()
         };
         let faults = scenario.faults();
@@ -79,14 +89,7 @@ impl WorkOptions {
         let mut workload = scenario.runs(&suite.name).map_err(|reason| WrongUse(format!("the command: {reason}")))?;
         if let Some(application) = &mut workload.application {
             application.whole_packages = self.package.clone();
-            application.said = Some(Box::new(Said {
-                words: self.command.clone(),
-                then: self.then.clone(),
-                times,
-                prepare: self.prepare.clone(),
-                with: command.with.clone(),
-                tar,
-            }));
+            application.said = Some(Box::new(said));
         }
         Ok(Some(workload))
     }

@@ -55,7 +55,10 @@ pub struct Said {
     pub prepare: Option<String>,
     /// Files of the user's, as `--with` takes them.
     pub with: Vec<String>,
-    /// These in a tar, which guests have below [`Said::BROUGHT`], with the hash of its bytes.
+    /// Variables that steps, preparation and check see, each `NAME=VALUE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
+    /// These files in a tar, which guests have below [`Said::BROUGHT`], with the hash of its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tar: Option<(String, String)>,
 }
@@ -63,6 +66,11 @@ pub struct Said {
 impl Said {
     /// Where guests have what a user brings, before it is copied to where steps run.
     pub const BROUGHT: &'static str = "/with";
+
+    /// The start of a script, which sets the parameters; empty if there are none.
+    pub fn exports(&self) -> String {
+        if self.parameters.is_empty() { String::new() } else { format!("export {}\n", self.parameters.join(" ")) }
+    }
 }
 
 /// The check of one application in images of one moment.

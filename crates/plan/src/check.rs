@@ -126,16 +126,19 @@ fn columns(suite: &Suite, faults: &mut Vec<String>) {
     }
 }
 
+/// Why this is no name of a parameter.
+pub fn parameter_fault(name: &str) -> Option<String> {
+    let first = name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
+    if !first || !name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
+        return Some(format!("parameter {name:?}: a name must be a capital letter followed by capitals, digits and _"));
+    }
+    let is_reserved = RESERVED.contains(&name) || RESERVED_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    is_reserved.then(|| format!("parameter {name}: the shell or its programs use this name themselves; take another"))
+}
+
 fn suite_parameters(suite: &Suite, faults: &mut Vec<String>) {
     for (name, parameter) in &suite.parameters {
-        let first = name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
-        if !first || !name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
-            faults.push(format!(
-                "parameter {name:?}: a name must be a capital letter followed by capitals, digits and _"
-            ));
-        } else if RESERVED.contains(&name.as_str()) || RESERVED_BEGINNINGS.iter().any(|begin| name.starts_with(begin)) {
-            faults.push(format!("parameter {name}: the shell or its programs use this name themselves; take another"));
-        }
+        faults.extend(parameter_fault(name));
         if parameter.fixed && parameter.value < parameter.min {
             faults.push(format!("parameter {name}: its value is below its own min; raise value or lower min"));
         }

@@ -42,6 +42,7 @@ mod written;
 
 pub use brought::of as brought;
 pub use catalogue::{Catalogue, Entry, Origin};
+pub use check::parameter_fault;
 pub use command::{CommandLine, put_command, written_suite};
 pub use configuration::{configurations, configurations_for, control};
 pub use crossed::{

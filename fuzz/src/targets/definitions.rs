@@ -196,7 +196,7 @@ pub(super) fn figures(data: &[u8]) {
 fn beside(study: &Study) {
     let run = &*kept::RECORD;
     let options = show::options(120, true);
-    let judges = Judges { run, earlier: Some(run), anyway: true };
+    let judges = Judges { run: Some(run), earlier: Some(run), anyway: true };
     let judged = judge_claims(&judges, &[study], &Reach::default());
     let head = ClaimsHead::new(run, judges.earlier, &[study]);
     let compared = compare_study(run, study, None);

@@ -50,21 +50,33 @@ pub fn words() -> Result<Vec<String>> {
     Ok(words)
 }
 
+/// The answer in a file that an option names.
+///
+/// # Errors
+/// A file that `advise --also FILE.json` has not written.
+pub fn read(option: &str, path: &Path) -> Result<Value> {
+    let wrong = |reason: &str| WrongUse(format!("{option} {}: {reason}", path.display()));
+    let text = mountmark_input::text(path, MOST).with_context(|| format!("{option} {}", path.display()))?;
+    let found: Value = serde_json::from_str(&text).map_err(|error| wrong(&format!("{error}")))?;
+    let is_text = |field: &Value| field.is_string();
+    let is_answer = [&found["sentence"], &found["kernel"], &found["work"], &found["answer"]["name"]];
+    if !is_answer.into_iter().all(is_text) || !found["words"].is_array() {
+        return Err(wrong("it is no answer that `mountmark advise --also FILE.json` wrote").into());
+    }
+    Ok(found)
+}
+
 /// What the answer in a file was asked, with what this command line says otherwise, and what the answer was.
 ///
 /// # Errors
 /// A file that `advise --also FILE.json` has not written.
 pub fn load(path: &Path, now: &Arguments) -> Result<(Arguments, Vec<String>, Before)> {
     let wrong = |reason: &str| WrongUse(format!("--again {}: {reason}", path.display()));
-    let text = mountmark_input::text(path, MOST).with_context(|| format!("--again {}", path.display()))?;
-    let found: Value = serde_json::from_str(&text).map_err(|error| wrong(&format!("{error}")))?;
-    let field = |name: &str| found[name].as_str().map(str::to_owned);
-    let parts = (field("sentence"), field("kernel"), found["answer"]["name"].as_str(), found["words"].as_array());
-    let (Some(sentence), Some(kernel), Some(name), Some(words)) = parts else {
-        return Err(wrong("it is no answer that `mountmark advise --also FILE.json` wrote").into());
-    };
-    let before = Before { sentence, kernel, name: name.to_owned() };
-    let old: Vec<String> = words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect();
+    let found = read("--again", path)?;
+    let field = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+    let (sentence, kernel) = (field(&found["sentence"]), field(&found["kernel"]));
+    let before = Before { sentence, kernel, name: field(&found["answer"]["name"]) };
+    let old: Vec<String> = found["words"].as_array().into_iter().flatten().map(field).collect();
     let (options, command) = old.split_at(old.iter().position(|word| word == "--").unwrap_or(old.len()));
     let all = [options, &self::words()?, command].concat();
     let line = std::iter::once("advise").chain(all.iter().map(String::as_str));

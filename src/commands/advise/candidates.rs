@@ -64,6 +64,21 @@ fn unmet(filesystem: &FileSystem, needs: &[Topic]) -> Vec<String> {
     needs.iter().filter_map(why).collect()
 }
 
+/// What would be asked, a file system a line with its options, and what is left out.
+pub fn told(catalogue: &Catalogue, chosen: &[String], left_out: &[LeftOut]) -> Result<String> {
+    let mut lines = Vec::new();
+    for name in chosen {
+        let options: Vec<&str> =
+            catalogue.get::<FileSystem>(name)?.tuning.iter().map(|one| one.option.as_str()).collect();
+        lines.push(match options.is_empty() {
+            true => format!("{name} as it is"),
+            false => format!("{name} as it is, and with {}", options.join(", ")),
+        });
+    }
+    lines.extend(left_out.iter().map(|left| format!("left out: {}: {}", left.what, left.why)));
+    Ok(lines.join("\n") + "\n")
+}
+
 /// The file system that lacks the fewest needs, of those that would be asked without them, and what it lacks.
 pub fn nearest(catalogue: &Catalogue, arguments: &Arguments) -> Option<String> {
     let without = |filesystem: &&FileSystem| general_obstacle(filesystem, arguments).is_none();

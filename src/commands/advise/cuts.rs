@@ -166,7 +166,10 @@ mod tests {
         let flagged = of("what = \"write\"\nsync.open = \"dsync\"").unwrap();
         assert!(flagged.ends_with("| write work/f0 0+8192 dsync; write work/f1 0+8192 dsync"), "{flagged}");
         let end = of("what = { write = 1, rename = 1 }\nsync.end = true").unwrap();
-        assert!(end.contains("rename work/f1 work/f1-new; write work/f2") && end.ends_with("fsync work/f3-new"), "{end}");
+        assert!(
+            end.contains("rename work/f1 work/f1-new; write work/f2") && end.ends_with("fsync work/f3-new"),
+            "{end}"
+        );
     }
 
     #[test]

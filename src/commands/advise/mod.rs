@@ -4,7 +4,7 @@
 //! another, and says why. Each step is a run of `mountmark run` on one disk size and one seed, so that the shelf has
 //! what was measured before: the same command goes on after Ctrl-C.
 
-mod again;
+pub mod again;
 mod candidates;
 mod cuts;
 mod screen;
@@ -83,6 +83,9 @@ pub struct Arguments {
     jobs: Option<usize>,
     #[command(flatten)]
     shelf: ShelfOptions,
+    /// Print what would be asked and what is left out by fact, and measure nothing
+    #[arg(long)]
+    dry_run: bool,
     /// How to print: table, markdown, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
@@ -131,6 +134,10 @@ pub fn run(given: Arguments) -> Result<u8> {
         say!("mountmark: no file system meets these needs{nearest}");
         return Ok(common::FAILED);
     };
+    if arguments.dry_run {
+        common::print(&candidates::told(&catalogue, &chosen, &search.left_out)?)?;
+        return Ok(common::DONE);
+    }
     let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());
     let usual = usual.and_then(|one| chosen.iter().find(|name| **name == one.name));
     let found = search.all(&catalogue, &chosen, usual.unwrap_or(first))?;
@@ -240,6 +247,9 @@ fn confirm(arguments: &Arguments, answer: &str, other: &str, search: &Search) ->
     let both = if answer == other { answer.to_owned() } else { format!("{answer},{other}") };
     words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), both]);
     words.extend(["--precision".into(), "2%".into(), "--scale".into(), search.scale()]);
+    if let Some(file) = arguments.also.iter().find(|path| path.extension().is_some_and(|ending| ending == "json")) {
+        words.extend(["--advice".into(), file.display().to_string()]);
+    }
     words.extend(arguments.work.words());
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

@@ -37,11 +37,6 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Starts a new run of a plan; returns the exit code.
-    pub fn begin(&self, plan: &Plan) -> Result<u8> {
-        self.run(&self.enter(plan, &common::own_command_line())?, plan)
-    }
-
     /// A new run of a plan that `command_line` stands for, not shown when it is complete; or an exit code.
     pub fn begin_unseen(&self, plan: &Plan, command_line: &str) -> Result<Result<RunRecord, u8>> {
         self.ended(&self.enter(plan, command_line)?, plan)

@@ -1,5 +1,6 @@
 //! `mountmark run`: makes a plan, opens a lab, runs cells, stores them, prints a table.
 
+mod advised;
 mod corpus;
 mod dry;
 mod elsewhere;
@@ -17,6 +18,8 @@ mod vary;
 pub mod work;
 mod works;
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
@@ -27,6 +30,7 @@ use mountmark_record::RunRecord;
 use crate::cluster::On;
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse, disk_size};
 use crate::work_options::WorkOptions;
+use advised::Answer;
 pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SideLab, labs};
@@ -134,6 +138,9 @@ pub struct Arguments {
     format: FormatOptions,
     #[command(flatten)]
     store: StoreOptions,
+    /// Say whether this run agrees with an answer that `mountmark advise --also FILE.json` wrote
+    #[arg(long, value_name = "FILE.json")]
+    advice: Option<PathBuf>,
     /// Another command has said what is done.
     #[arg(skip)]
     is_part: bool,
@@ -152,7 +159,20 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
         return repeat::run(&arguments, study);
     }
-    let code = measured(&arguments, &|session, plan| session.begin(plan).map(Ok))?;
+    let answer = arguments.advice.as_deref().map(Answer::load).transpose()?;
+    let code = measured(&arguments, &|session, plan| {
+        let mut answer = answer.clone();
+        answer.iter_mut().try_for_each(|answer| answer.check(plan, arguments.work.line()))?;
+        let ended = session.begin_unseen(plan, &common::own_command_line())?;
+        ended.map_or_else(
+            |code| Ok(Err(code)),
+            |run| {
+                let code = execute::show(&run, session.store, session.format)?;
+                answer.iter().for_each(|answer| answer.say(&run));
+                Ok(Ok(code))
+            },
+        )
+    })?;
     Ok(code.unwrap_or_else(|code| code))
 }
 

@@ -79,7 +79,9 @@ impl Workload {
                 all.extend(one("--with", &said.with));
                 all.extend(one("--package", &application.whole_packages));
                 all.extend((said.times > 1).then(|| ("--times", said.times.to_string())));
-                all.push(("--check", application.check.clone()));
+                all.extend(one("--parameter", &said.parameters));
+                let check = application.check.strip_prefix(&said.exports()).unwrap_or(&application.check);
+                all.push(("--check", check.to_owned()));
                 return all.into_iter().chain(pauses).collect();
             }
             return std::iter::once(("--workload", self.to_string())).chain(pauses).collect();

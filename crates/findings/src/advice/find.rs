@@ -91,6 +91,17 @@ pub fn gains(speeds: &Speeds, pairs: &[(&str, &str)], searched: usize) -> Vec<Op
     (0..pairs.len()).map(gain).collect()
 }
 
+/// How much faster an answer is said to be than another configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foretold {
+    /// As `--fs` takes it.
+    pub name: String,
+    /// Its speed over that of the other.
+    pub ratio: f64,
+    /// Whether a difference was shown.
+    pub shown: bool,
+}
+
 /// The same of one pair.
 pub fn gain(speeds: &Speeds, one: &str, other: &str, searched: usize) -> Option<Gain> {
     gains(speeds, &[(one, other)], searched).pop().flatten()

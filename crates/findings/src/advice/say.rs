@@ -1,8 +1,9 @@
 //! The answer in sentences.
 
 use mountmark_document::number::{and, counted};
+use mountmark_record::RunRecord;
 
-use crate::advice::find::{Advice, Before, Candidate, Order, PowerCuts, Turn};
+use crate::advice::find::{Advice, Before, Candidate, Foretold, Order, PowerCuts, Turn, gains, speeds};
 use crate::crash;
 use crate::effects::find::Gain;
 
@@ -97,6 +98,42 @@ pub(crate) fn turns(advice: &Advice) -> String {
         (all, 0) => format!("In none of {all} other comparisons is another one shown to be faster."),
         (_, _) => format!("It would be another with {}.", and(&turned)),
     }
+}
+
+/// Whether a run agrees with what an answer said of itself and others, a sentence for each that both have.
+pub fn confirmed(run: &RunRecord, answer: &str, others: &[Foretold]) -> Vec<String> {
+    let speeds = speeds(run);
+    let pairs: Vec<(&str, &str)> = others.iter().map(|other| (answer, other.name.as_str())).collect();
+    let of = |(other, gain): (&Foretold, Option<Gain>)| {
+        let name = &other.name;
+        let Some(gain) = gain else { return format!("{answer} and {name} have no figures in common here.") };
+        let said = Gain { ratio: other.ratio, interval: None, shown: other.shown };
+        let words = |gain: &Gain| match gain.ratio >= 1.0 {
+            true => format!("{answer} is {}", faster(gain, name)),
+            false => format!("{name} is {}", faster(&gain.inverse(), answer)),
+        };
+        match (gain.shown, said.shown) {
+            (true, true) if (gain.ratio > 1.0) == (said.ratio > 1.0) => {
+                format!("This machine agrees: {} here; the advice said {}.", words(&gain), amount(&said))
+            }
+            (true, true) => {
+                format!("This machine does not agree: {} here; the advice said that {}.", words(&gain), words(&said))
+            }
+            (true, false) => format!("{} here; the advice shows no difference.", words(&gain)),
+            (false, true) => format!(
+                "This machine shows no difference of {answer} and {name}; the advice said {}. A smaller --precision may.",
+                amount(&said)
+            ),
+            (false, false) => format!("This machine agrees: no difference of {answer} and {name} is shown."),
+        }
+    };
+    others.iter().zip(gains(&speeds, &pairs, pairs.len())).map(of).collect()
+}
+
+/// `27 %`, or `2.5 times as fast`.
+fn amount(gain: &Gain) -> String {
+    let ratio = gain.ratio.max(1.0 / gain.ratio);
+    if ratio >= 2.0 { format!("{ratio:.1} times as fast") } else { format!("{:.0} %", 100.0 * (ratio - 1.0)) }
 }
 
 /// Above what power cuts showed.

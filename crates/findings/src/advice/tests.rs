@@ -3,12 +3,13 @@ use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
 use crate::advice::find::{
-    Advice, Before, Broken, Candidate, LeftOut, Order, PowerCuts, Speeds, Tried, Turn, decide, gain, in_order,
+    Advice, Before, Broken, Candidate, Foretold, LeftOut, Order, PowerCuts, Speeds, Tried, Turn, decide, gain, in_order,
 };
 use crate::advice::say;
+use crate::advice::say::confirmed;
 use crate::advice::show::Advised;
 use crate::effects::find::Gain;
-use crate::tests::written;
+use crate::tests::{self, written};
 
 fn candidate(name: &str) -> Candidate {
     let (filesystem, options) = name.split_once(':').unwrap_or((name, ""));
@@ -171,7 +172,7 @@ fn what_power_cuts_showed_is_said_with_the_command_that_shows_it() {
     };
     let broken = Broken { level: Level::L1, workload: workload.into(), images: 3 };
     found.power_cuts = vec![cuts("ext4", 12, Vec::new()), cuts("btrfs", 30, vec![broken]), cuts("xfs", 0, Vec::new())];
-    let text = written(&Advised(&found), "markdown");
+    let text = written(&Advised(&found), "markdown", 100);
     for part in [
         "ext4 broke no promise in 12 images of its disk; its time ended before all were made.",
         "btrfs broke promises in 30 images of its disk: \"what fsync and its like have covered is intact (L1)\" in 3.",
@@ -180,6 +181,26 @@ fn what_power_cuts_showed_is_said_with_the_command_that_shows_it() {
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
-    let json = written(&Advised(&found), "json");
+    let json = written(&Advised(&found), "json", 100);
     assert!(json.contains(r#""broken":[{"level":"L1""#), "{json}");
+}
+
+#[test]
+fn a_run_agrees_with_an_answer_or_does_not() {
+    let run = tests::run(&["ext4", "xfs"], 4);
+    let of = |answer: &str, name: &str, ratio: f64, shown: bool| {
+        confirmed(&run, answer, &[Foretold { name: name.into(), ratio, shown }]).pop().unwrap()
+    };
+    let agrees = of("ext4", "xfs", 1.5, true);
+    assert!(agrees.starts_with("This machine agrees: ext4 is 2.0 times as fast"), "{agrees}");
+    assert!(agrees.ends_with("as xfs here; the advice said 50 %."), "{agrees}");
+    let other = of("xfs", "ext4", 1.5, true);
+    assert!(other.starts_with("This machine does not agree: ext4 is 2.0 times as fast"), "{other}");
+    assert!(other.ends_with("the advice said that xfs is 50 % faster than ext4."), "{other}");
+    let level = of("ext4", "xfs", 1.0, false);
+    assert!(level.ends_with("here; the advice shows no difference."), "{level}");
+    assert_eq!(of("ext4", "jfs", 2.0, true), "ext4 and jfs have no figures in common here.");
+    let once = tests::run(&["ext4", "xfs"], 1);
+    let open = confirmed(&once, "ext4", &[Foretold { name: "xfs".into(), ratio: 1.2, shown: true }]);
+    assert!(open[0].starts_with("This machine shows no difference of ext4 and xfs; the advice said 20 %."), "{open:?}");
 }

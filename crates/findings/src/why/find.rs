@@ -6,11 +6,13 @@ mod difference;
 mod kernels;
 mod largest;
 mod ledger;
+mod without;
 
 pub use difference::{Caller, Cause, Explanation, Line, explain};
 pub use kernels::{Callee, Kernels, Rerouted};
 pub use largest::{Gap, largest};
 pub use ledger::{Account, Ledger, Time, ledger};
+pub use without::{Without, without};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use mountmark_record::RunRecord;
 
 use crate::figures::say::quantity::quantity;
 use crate::run;
-use crate::why::find::{Account, Callee, Cause, Explanation, Ledger};
+use crate::why::find::{Account, Callee, Cause, Explanation, Ledger, Without};
 
 /// `1.23 s`.
 pub(crate) fn seconds(nanoseconds: i64) -> String {
@@ -168,6 +168,14 @@ pub fn difference_until(explanation: &Explanation, until: &str) -> String {
             format!("{both}: no single thing makes up most of the {} between them{largest}.", seconds(*gap))
         }
     }
+}
+
+/// That another would be first without a kind of waiting; only the disk's time would change.
+pub(crate) fn without(ledgers: &[Ledger], found: &Without) -> String {
+    let (waiting, first) = (waiting(Some(found.operation)), &ledgers[found.first].configuration);
+    let [first_time, other] = found.times.map(seconds);
+    let what = if found.operation == DeviceOperation::Flush { "; `--if flush=0` measures it" } else { "" };
+    format!("Without {waiting}, {} would be first: {first_time} until durable, against {other}{what}.", heading(first))
 }
 
 /// What opens the ledgers of a page.

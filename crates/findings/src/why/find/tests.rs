@@ -164,3 +164,18 @@ fn what_one_kernel_alone_calls_is_told_with_who_calls_it() {
     let cause = explain(&of("find", 100), &of("look", 400), Some(&kernels)).cause;
     assert_eq!(cause, Cause::Within { function: "open".into(), caller: None, gap: 300 });
 }
+
+#[test]
+fn waiting_that_decides_the_order_is_found() {
+    let none = Profile::default();
+    let of = |name: &str, running: u64, reading: u64| {
+        ledger(name, running + reading, 0, [&profile(&[("cp;read", running, reading)]), &none])
+    };
+    let ledgers = [of("a", 100, 500), of("b", 300, 100), of("c", 250, 200)];
+    let found = without(&ledgers);
+    assert_eq!(found, [Without { operation: DeviceOperation::Read, first: 0, times: [100, 300] }]);
+    assert_eq!(without(&ledgers[1..]), [Without { operation: DeviceOperation::Read, first: 1, times: [250, 300] }]);
+    assert!(without(&[of("a", 100, 50), of("b", 300, 100)]).is_empty(), "the order stays");
+    assert!(without(&[of("a", 100, 50), of("b", 100, 60)]).is_empty(), "level is no other order");
+    assert!(without(&[]).is_empty());
+}

@@ -15,7 +15,7 @@ use mountmark_model::heading;
 use mountmark_model::profile::PathTime;
 use mountmark_record::RunRecord;
 
-use crate::why::find::{Account, Callee, Explanation, Ledger, Line, Rerouted, Time};
+use crate::why::find::{Account, Callee, Explanation, Ledger, Line, Rerouted, Time, without};
 use crate::why::say as words;
 pub(crate) use values::{head, lists, value};
 
@@ -55,10 +55,15 @@ pub(crate) fn title(why: &Answer) -> String {
 }
 
 pub(crate) fn sentences(why: &Answer) -> Vec<String> {
-    match why.explanations {
+    let mut out: Vec<String> = match why.explanations {
         [] => why.ledgers.iter().map(words::alone).collect(),
         explanations => explanations.iter().map(words::difference).collect(),
+    };
+    // Two runs may be on two disks.
+    if why.later.is_none() {
+        out.extend(without(why.ledgers).iter().map(|found| words::without(why.ledgers, found)));
     }
+    out
 }
 
 /// Ledgers and differences, each under its heading.

@@ -150,6 +150,6 @@ fn cases_say_what_is_left_of_a_document() {
         (25, &"holds".into(), &"".into()),
         "{claims:?}"
     );
-    assert_eq!(of("J21")["outcome"], "not measured");
+    assert_eq!(of("J21")["outcome"], "not-measured");
     lab.command(&asked[..3]).ended_with(3);
 }

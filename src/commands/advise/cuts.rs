@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 use mountmark_crash::workload::Workload;
 use mountmark_findings::advice::{Candidate, LeftOut, PowerCuts};
-use mountmark_findings::{Options, findings};
 use mountmark_model::Task;
 use mountmark_model::workload::{OpenSync, Operation, Pattern, Phase, Quantity};
 use mountmark_plan::Catalogue;
@@ -21,7 +20,7 @@ const BLOCK: u64 = 8192;
 /// Files of each operation: what a sync covers, and what the next one has begun.
 const ROUNDS: usize = 2;
 
-/// For works of which it is only known that they sync: a program saves a document.
+/// What a program does that saves a document.
 const SAVE: &str = "creat new; write new 0+8192; fsync new; rename new kept; fsync .";
 
 /// Wall time for one configuration.
@@ -35,7 +34,7 @@ impl Search<'_> {
     pub(super) fn survives(&mut self, catalogue: &Catalogue, candidate: &Candidate) -> Result<bool> {
         let lines = self.patterns();
         let known = self.power_cuts.iter().any(|cuts| cuts.configuration == candidate.name);
-        let Some(survive) = self.arguments.survive.0.filter(|_| !known && !lines.is_empty()) else { return Ok(true) };
+        let Some(survive) = self.arguments.survive.0.filter(|_| !known) else { return Ok(true) };
         if self.is_over(&format!("what power cuts take on {}", candidate.name)) {
             return Ok(true);
         }
@@ -71,32 +70,25 @@ impl Search<'_> {
         Ok(!is_lost)
     }
 
-    /// Lines of `crash --workload` that sync as the work does; none if it does not.
+    /// Lines of `crash --workload` that sync as the work does.
     fn patterns(&self) -> Vec<String> {
-        let Some(run) = &self.latest else { return Vec::new() };
-        let found = findings(run, &Options::default());
-        let syncs = |task: &Task| found.tasks.iter().any(|one| one.id == task.id && one.syncs());
-        let tasks = run.plan.cells.first().map_or(&[][..], |cell| &cell.tasks);
-        patterns(tasks, &syncs)
+        let plan = self.latest.as_ref().map(|run| &run.plan);
+        patterns(plan.and_then(|plan| plan.cells.first()).map_or(&[][..], |cell| &cell.tasks))
     }
 }
 
-/// A line for each phase that syncs, and one for all other tasks that do by their figures.
-fn patterns(tasks: &[Task], syncs: &dyn Fn(&Task) -> bool) -> Vec<String> {
+/// A line for each phase that syncs. Nobody knows what a command syncs, and works that do not sync may be followed by one
+/// that does: for these it is what a program does that saves a document.
+fn patterns(tasks: &[Task]) -> Vec<String> {
+    let phases = tasks.iter().filter(|task| task.skip.is_none()).filter_map(|task| task.workload.as_ref());
     let mut lines: Vec<String> = Vec::new();
-    let mut add = |line: String| {
+    for line in phases.flat_map(|workload| &workload.phases).filter(|phase| !phase.setup).filter_map(pattern) {
         if !lines.contains(&line) {
             lines.push(line);
         }
-    };
-    for task in tasks.iter().filter(|task| task.skip.is_none()) {
-        match &task.workload {
-            Some(workload) => {
-                workload.phases.iter().filter(|phase| !phase.setup).filter_map(pattern).for_each(&mut add)
-            }
-            None if syncs(task) => add(SAVE.to_owned()),
-            None => {}
-        }
+    }
+    if lines.is_empty() {
+        lines.push(SAVE.to_owned());
     }
     lines
 }
@@ -177,7 +169,7 @@ mod tests {
         let catalogue = crate::catalogue::load().unwrap();
         let mut all = 0;
         for suite in catalogue.list::<mountmark_model::Suite>() {
-            for line in patterns(&suite.tasks, &|_| true) {
+            for line in patterns(&suite.tasks) {
                 let workload: Workload = line.parse().unwrap_or_else(|error| panic!("{}: {line}: {error}", suite.name));
                 mountmark_crash::workload::check(&workload).unwrap_or_else(|error| panic!("{line}: {error}"));
                 all += 1;

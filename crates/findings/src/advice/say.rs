@@ -138,7 +138,7 @@ fn amount(gain: &Gain) -> String {
 
 /// Above what power cuts showed.
 pub(crate) const SMALL: &str =
-    "A guest did in small what the work does, with the same syncs, and its power was cut at every moment that matters.";
+    "While a guest did in small what the work syncs, as below, its power was cut at every moment that matters.";
 
 /// What power cuts showed of a configuration, a sentence.
 pub(crate) fn power_cuts(cuts: &PowerCuts) -> String {

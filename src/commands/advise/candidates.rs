@@ -116,7 +116,8 @@ pub fn needs(arguments: &Arguments) -> Vec<String> {
     let survive = arguments.survive.0.map_or("nothing", |survive| survive.name());
     let facts = arguments.need.iter().map(|topic| format!("--need {}", topic.title()));
     let allowed = arguments.allow.iter().map(|what| format!("--allow {what}"));
-    std::iter::once(format!("--survive {survive}")).chain(facts).chain(allowed).collect()
+    let room = arguments.room.iter().map(|share| format!("--room {share}"));
+    std::iter::once(format!("--survive {survive}")).chain(room).chain(facts).chain(allowed).collect()
 }
 
 /// What is left out, where there is no answer that has it.

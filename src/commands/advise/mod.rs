@@ -23,7 +23,7 @@ use mountmark_findings::{Gain, Survive, shell_word};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::facts::Topic;
 use mountmark_model::{Configuration, FileSystem};
-use mountmark_plan::{Catalogue, configurations};
+use mountmark_plan::{Catalogue, configurations, fill_percent};
 
 use super::run::{LabOptions, ShelfOptions, Stop};
 use super::why::{self, ProfileOptions};
@@ -35,7 +35,7 @@ use search::Search;
 /// Say which file system, made and mounted how, a work should run on, and why
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, cuts their power while a guest syncs as the work does, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
+    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename --room 80%\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, cuts their power while a guest syncs as the work does, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -52,6 +52,9 @@ pub struct Arguments {
     /// compression
     #[arg(long, value_name = "FACTS", value_delimiter = ',')]
     need: Vec<Topic>,
+    /// How full it is when the work begins, such as 80%
+    #[arg(long, value_name = "SHARE")]
+    room: Option<String>,
     /// Also what is left out otherwise: unmaintained file systems; weaker-promises, options that take away what the defaults
     /// promise after a power cut
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["unmaintained", candidates::WEAKER])]
@@ -121,6 +124,9 @@ pub fn run(given: Arguments) -> Result<u8> {
         bail!(WrongUse("--compare: advice is about file systems; use mountmark run for two builds".into()));
     }
     super::run::check_jobs(arguments.jobs)?;
+    if let Some(share) = &arguments.room {
+        fill_percent(share).map_err(|error| WrongUse(error.to_string().replacen("--fill", "--room", 1)))?;
+    }
     let catalogue = catalogue::load()?;
     if let Some(suite) = &arguments.work.suite {
         catalogue.suite(suite)?;

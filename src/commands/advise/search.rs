@@ -192,6 +192,7 @@ impl<'a> Search<'a> {
             ("--disk", arguments.disk.as_ref()),
             ("--kernel", Some(&arguments.kernel)),
             ("--scale", arguments.scale.as_ref()),
+            ("--fill", arguments.room.as_ref()),
         ] {
             // What is asked otherwise stands behind.
             if let Some(value) = value.filter(|_| !more.contains(&option)) {

@@ -12,6 +12,9 @@ const REPEATS: u32 = 3;
 /// The kernel series before the usual one.
 const BEFORE: &str = "6.1";
 
+/// How full it may become.
+const FILLED: [&str; 3] = ["50%", "80%", "95%"];
+
 /// A situation: its name, and the words of `mountmark run` that make it.
 struct Situation {
     name: String,
@@ -101,6 +104,9 @@ fn situations(search: &Search) -> Vec<Situation> {
             let range = format!("ram={low}MiB..{high}MiB:2");
             out.push(Situation { ram: Some(other), ..one(format!("memory {}", Bytes(other)), &["--vary", &range]) });
         }
+    }
+    for share in FILLED.into_iter().filter(|share| search.arguments.room.as_deref() != Some(share)) {
+        out.push(one(format!("{share} full"), &["--fill", share]));
     }
     let has_size = plan.cells.first().is_some_and(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some());
     let scale = plan.scale.factor();

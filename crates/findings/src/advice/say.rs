@@ -152,7 +152,7 @@ pub(crate) fn power_cuts(cuts: &PowerCuts) -> String {
         return format!("{name} broke no promise in {images} of its disk{late}.");
     }
     let broken = cuts.broken.iter().map(|one| format!("\"{}\" in {}", crash::say::promise(one.level), one.images));
-    format!("{name} broke promises in {images} of its disk{late}: {}.", and(&broken.collect::<Vec<_>>()))
+    format!("{name} broke promises in {images} of its disk{late}: {}.", and(broken.collect::<Vec<_>>()))
 }
 
 /// A gain in a cell of a table: `+12.0 %`, in brackets if it is not shown.

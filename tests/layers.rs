@@ -87,7 +87,7 @@ fn what_lies_below_a_file_system_comes_back_with_its_data() {
 fn several_disks_are_one_to_a_file_system() {
     let Some(lab) = Lab::with_guests("several_disks_are_one_to_a_file_system", 2) else { return };
     let suite = lab.suite("tiny", &format!("{TASKS}{DIRECT}"));
-    let all = ["ext4", "ext4@raid0:disks=4:chunk=64KiB", "xfs@raid5", "ext4@lvm:stripes=4"];
+    let all = ["ext4", "ext4@raid0:disks=4:chunk=64KiB", "xfs@raid5", "ext4@lvm:stripes=4", "btrfs:raid1"];
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "maxtor-7y250m0", "--repeat", "1"];
     let ran = lab.run(&plan).ended_with(0);
     let results = ran.results();
@@ -103,6 +103,7 @@ fn several_disks_are_one_to_a_file_system() {
     }
     // Of three disks one has the parity: half as much again is written.
     let written = |name: &str| results.value(name, "write", "written_bytes");
+    assert!(written("btrfs:raid1") > 2.0 * 1_048_576.0, "{}", written("btrfs:raid1"));
     assert!(written("xfs@raid5") > 1.4 * 1_048_576.0, "{}", written("xfs@raid5"));
     let room = |name: &str| {
         results.value(name, "capacity", "capacity_bytes") / results.value("ext4", "capacity", "capacity_bytes")
@@ -119,6 +120,6 @@ fn layers_that_cannot_be_are_refused() {
     refused(&["--fs", "ext4@raid5:disks=2"], &["takes 3 to 16 disks"]);
     refused(&["--fs", "ext4@raid0:chunk=1000"], &["a multiple of 1.00 KiB"]);
     refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
-    let crash = lab.command(&["crash", "--fs", "ext4@luks", "--workload", "rename"]).ended_with(2);
+    let crash = lab.command(&["crash", "--fs", "ext4@luks", "--workload", "rename-fsync-file"]).ended_with(2);
     crash.says(&["not tried below layers yet"]);
 }

@@ -8,7 +8,8 @@ use crate::facts::Facts;
 use crate::promises::{Documented, Promises, SyncedLost};
 use crate::{Bytes, Recovery, Stack, StackedLayer, TuningOption};
 
-/// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
+/// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device, in mkfs as an
+/// argument of its own for all devices of a variant that takes several,
 /// `{options}` (an argument of its own) for the options of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -159,6 +160,9 @@ pub struct Variant {
     /// Further mount options.
     #[serde(default)]
     pub mount: Vec<String>,
+    /// How many disks mkfs gets, if several: an array of the file system's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disks: Option<u32>,
     /// What it needs after a power cut, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -178,6 +182,9 @@ pub struct Configuration {
     // Omitted if empty: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<StackedLayer>,
+    /// How many disks mkfs gets, if several; it has no layers then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_disks: Option<u32>,
 }
 
 impl Configuration {
@@ -193,11 +200,20 @@ impl Configuration {
 
     /// How many disks it takes.
     pub fn disks(&self) -> u32 {
-        self.layers.last().map_or(1, |lowest| lowest.disks)
+        self.layers.last().map(|lowest| lowest.disks).or(self.own_disks).unwrap_or(1)
     }
 
     pub fn mkfs_command(&self, device: &str) -> Vec<String> {
         expand(&self.filesystem.mkfs, device, &self.mkfs_options)
+    }
+
+    /// The mkfs command on these disks.
+    pub fn mkfs_on(&self, disks: &[String]) -> Vec<String> {
+        let device = self.stack(disks.to_vec()).device();
+        let command = self.mkfs_command(&device);
+        let (true, Some((_, more))) = (self.layers.is_empty(), disks.split_first()) else { return command };
+        let with = |word: String| if word == device { [&[word], more].concat() } else { vec![word] };
+        command.into_iter().flat_map(with).collect()
     }
 
     /// The mount command; `-i` keeps mount(8) from calling a helper of the file system.

@@ -97,6 +97,7 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
         mount_options: filesystem.mount_options.clone(),
         filesystem,
         layers: layers::stacked(catalogue, &stacked).map_err(|reason| wrong(text, reason))?,
+        own_disks: None,
     };
     let mut used = BTreeSet::new();
     for part in options.into_iter().flat_map(|options| split(options, '+')) {
@@ -129,6 +130,12 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
             let variant = variant(&configuration.filesystem, part).map_err(|reason| wrong(text, reason))?.clone();
             configuration.mkfs_options.extend(variant.mkfs);
             configuration.mount_options.extend(variant.mount);
+            if variant.disks.is_some() && !configuration.layers.is_empty() {
+                let reason =
+                    format!("{part} takes disks itself, and layers make one device of them; leave one of both out");
+                return Err(wrong(text, reason));
+            }
+            configuration.own_disks = variant.disks.or(configuration.own_disks);
             configuration.filesystem.recovery = variant.recovery.or(configuration.filesystem.recovery);
         }
     }
@@ -159,6 +166,7 @@ fn are_alike(one: &Configuration, other: &Configuration) -> bool {
         && one.mkfs_options == other.mkfs_options
         && one.mount_options == other.mount_options
         && layers::are_alike(&one.layers, &other.layers)
+        && one.own_disks == other.own_disks
 }
 
 /// The first configuration once more, labelled `control`: differences up to the one between these two mean nothing.

@@ -68,11 +68,14 @@ pub(crate) fn are_alike(some: &[StackedLayer], others: &[StackedLayer]) -> bool 
 
 /// Why a configuration cannot be had where there is no guest.
 pub(crate) fn needs_guest(configuration: &Configuration) -> Option<String> {
-    let layer = configuration.layers.first()?;
+    let what = match (configuration.layers.first(), configuration.own_disks) {
+        (Some(layer), _) => format!("the layer {}", layer.name),
+        (None, Some(disks)) => format!("an array of {disks} disks"),
+        (None, None) => return None,
+    };
     Some(format!(
-        "the layer {} is made in guests alone: on a real disk nothing yet takes it down again after a kill; leave it out, or \
-         take --lab virtual or --lab kvm",
-        layer.name
+        "{what} is made in guests alone: on a real disk nothing yet takes it down again after a kill; leave it out, or \
+         take --lab virtual or --lab kvm"
     ))
 }
 
@@ -146,6 +149,7 @@ mod tests {
             (both.mount_options.as_slice(), both.heading().as_ref()),
             (&["noatime".to_owned()][..], "ext4@luks@lvm#mine")
         );
+        assert_eq!(one("btrfs:raid1").unwrap().disks(), 2);
         let root = one(r"btrfs:mount=subvol=\@").unwrap();
         assert_eq!((root.mount_options, root.layers.len()), (vec!["subvol=@".to_owned()], 0));
     }
@@ -164,6 +168,7 @@ mod tests {
             ("ext4@lvm:stripes=0", "disks"),
             ("ext4@lvm:stripes=2@luks", "write lvm last"),
             ("ext4#a@luks", "label"),
+            ("btrfs:raid1@luks", "takes disks itself"),
         ] {
             let error = one(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

@@ -140,6 +140,7 @@ mod tests {
                 mkfs_options: Vec::new(),
                 mount_options: Vec::new(),
                 layers: Vec::new(),
+                own_disks: None,
             };
             let task = possible(tasks.clone(), &configuration).remove(0);
             let can = configuration.repair_command("/dev/x").is_some();

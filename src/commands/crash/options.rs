@@ -107,9 +107,9 @@ impl Options {
             workloads.push(log);
             disk_size = size;
         }
-        if let Some(one) = configurations.iter().find(|one| !one.layers.is_empty()) {
+        if let Some(one) = configurations.iter().find(|one| !one.layers.is_empty() || one.own_disks.is_some()) {
             bail!(WrongUse(format!(
-                "--fs {}: power cuts are not tried below layers yet; leave the layer out",
+                "--fs {}: power cuts are not tried below layers yet, nor on several disks; leave the layer or variant out",
                 one.name
             )));
         }

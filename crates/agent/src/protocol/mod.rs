@@ -166,7 +166,7 @@ impl<'a> Protocol<'a> {
         let mut end = Vec::new();
         // What somebody else has mounted is taken as it is.
         if !cell.is_mounted {
-            begin.push(whole(protocol_task::MKFS, Act::Make(Disk::Test, configuration.mkfs_command(device))));
+            begin.push(whole(protocol_task::MKFS, Act::Make(Disk::Test, configuration.mkfs_on(&places.disks()))));
             begin.push(whole(protocol_task::MOUNT, Act::Mount(Disk::Test, mount.clone())));
         }
         begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Turn)));

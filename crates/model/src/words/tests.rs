@@ -15,6 +15,7 @@ fn with(program: &str, mkfs: &str, mount: &str) -> Configuration {
         mkfs_options: words(mkfs, ' '),
         mount_options: words(mount, ','),
         layers: Vec::new(),
+        own_disks: None,
     }
 }
 
@@ -195,6 +196,7 @@ fn the_catalogues_own_commands_are_accepted() {
                     ..filesystem.clone()
                 },
                 layers: Vec::new(),
+                own_disks: None,
             };
             // What goes through a shell is not looked into, so it is for guests alone.
             let is_script = filesystem.mkfs.first().is_some_and(|program| program == "sh");

@@ -109,6 +109,9 @@ fn variants(fs: &FileSystem, faults: &mut Vec<String>) {
                 "variant {name:?}: a name is made of letters, digits, - _ . and =, and mkfs= and mount= are taken"
             ));
         }
+        if variant.disks.is_some_and(|disks| !(2..=16).contains(&disks)) {
+            faults.push(format!("variant {name:?}: disks is a number from 2 to 16"));
+        }
         if variant.mkfs.is_empty() && variant.mount.is_empty() {
             faults.push(format!("variant {name:?} changes nothing: give it mkfs or mount"));
         }

@@ -76,3 +76,55 @@ fn a_fill_that_cannot_be_is_refused_with_a_number() {
         "--disk-size 384MiB would do",
     ]);
 }
+
+/// Reads the aged tree.
+const AGED: &str = r#"
+[[task]]
+id = "read"
+title = "read the tree"
+cold = true
+run = "cat $(find aged -type f) | wc -c"
+"#;
+
+#[test]
+fn a_history_ages_a_file_system_and_repeats() {
+    let Some(lab) = Lab::with_guests("a_history_ages_a_file_system_and_repeats", 2) else { return };
+    let suite = lab.suite("aged", AGED);
+    let words = ["run", "--fs", "ext4", "--suite", &suite, "--disk-size", "256MiB", "--repeat", "1", "--disk", "hdd"];
+    let words = [&words[..], &["--age", "copy:seed:40,seed:40"]].concat();
+    let dry = on_store(&lab, &[&words[..], &["--dry-run"]].concat()).ended_with(0);
+    dry.says(&[
+        "files with which a history ends are written once, in aged",
+        "file operations of 40 commits are played, in aged",
+    ]);
+    on_store(&lab, &words).ended_with(0).says(&["seed:40: ", "operations of 40 commits: "]);
+    let json = ["--format", "json"];
+    let one = on_store(&lab, &[&["show"], &json[..]].concat()).ended_with(0).results();
+    let [copy, aged] = ["ext4#age-copy-seed-40", "ext4#age-seed-40"];
+    for side in [copy, aged] {
+        one.is_ok(side, &["read", "fsck"]);
+    }
+    // The same files, and worse places.
+    let score = |side: &str| one.value(side, "read", "layout_score");
+    assert!(score(aged) < score(copy), "{} {}", score(aged), score(copy));
+    assert!(one.value(aged, "read", "elapsed") > one.value(copy, "read", "elapsed"));
+    let again = on_store(&lab, &[&words[..], &["--fresh"], &json[..]].concat()).ended_with(0).results();
+    assert_equal_figures(&one, &again);
+}
+
+#[test]
+fn a_history_that_cannot_be_is_refused() {
+    let lab = Lab::without_guests();
+    let suite = lab.suite("aged", AGED);
+    let folder = lab.path("tmp").to_string_lossy().into_owned();
+    let refused = |words: &[&str], says: &[&str]| {
+        let ran = on_store(&lab, &[&["run", "--suite", &suite], words].concat()).ended_with(2);
+        ran.says(says);
+        assert!(!ran.stderr.contains("preparing"), "it began: {}", ran.text());
+    };
+    refused(&["--age", "old"], &["--age old: give seed:N, git:PATH,commits=N"]);
+    refused(&["--age", "seed:0"], &["--age seed:0: give a number of commits from 1"]);
+    refused(&["--age", &format!("git:{folder},commits=3")], &["is no git repository"]);
+    refused(&["--age", "none,none"], &["--age: none is there twice"]);
+    refused(&["--lab", "host", "--dir", "/tmp", "--age", "seed:3"], &["--age has no effect with --dir /tmp"]);
+}

@@ -27,6 +27,7 @@ pub fn plan(suite: &str, fs: &[&str], repeats: u32, seed: u64, scale: &str) -> P
         conditions: Way::Fixed,
         corpus: None,
         fill: 0,
+        age: None,
     };
     let corpus = RealisedCorpus {
         name: "made-up".into(),

@@ -155,6 +155,16 @@ pub(super) fn check_inputs(run: &RunRecord, cells: &[Cell], verdict: &str) -> Re
     }
     let corpora = mountmark_lab::cache::default_folder().join("corpora");
     let mut checked = BTreeSet::new();
+    for age in cells.iter().filter_map(|cell| cell.age.as_ref()) {
+        if checked.insert((&age.path, &age.sha256)) && !mountmark_corpus::history_is_kept(age, &corpora) {
+            bail!(
+                "run {id} {verdict}: its history {} is not in {} as it was; run it anew: {}",
+                age.path,
+                corpora.display(),
+                mountmark_findings::again(run)
+            );
+        }
+    }
     for medium in cells.iter().filter_map(|cell| cell.second_disk.as_ref()) {
         let tar = &medium.tar;
         if checked.insert((tar, &medium.corpus.sha256))

@@ -177,6 +177,7 @@ fn usual(fs: &str, suite: &str, disk: &str, kernel: &str) -> Options {
         conditions: Way::Varied,
         corpus: None,
         fill: 0,
+        age: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! The agent sends its measurements as events and stores nothing. It does not know whether it runs in a guest, which
 //! clock it reads, or how its events are used.
 
+mod age;
 mod cause;
 mod cold;
 pub mod command;

@@ -108,6 +108,8 @@ impl Agent<'_> {
         // Of disks whose requests nobody sees, the first stands for all.
         device.more = self.devices.more.iter().filter_map(|member| member.trace.end(times).ok()).collect();
         let fua = device.more.iter().fold(device.fua, |sum, one| Some(sum? + one.fua?));
+        // Requests of several disks have no one order.
+        let layout = device.more.is_empty().then(|| device.layout_score()).flatten();
         let usage = &finished.usage;
         let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
         let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
@@ -131,6 +133,9 @@ impl Agent<'_> {
         put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
         if let Some(fua) = fua {
             put(Metric::FUA_WRITES, fua as f64);
+        }
+        if let Some(score) = layout {
+            put(Metric::LAYOUT_SCORE, 100.0 * score);
         }
         let device_written = (at_rest.written_sectors - before.device.written_sectors) * 512;
         let mut measured = Measured { finished, values, device_written, device, unwritten };

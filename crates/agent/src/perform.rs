@@ -89,6 +89,7 @@ impl Agent<'_> {
             Act::Turn => self.turn_groups(),
             Act::DiskTime(is_kept) => (self.devices.measuring)(*is_kept),
             Act::Fill(fill) => return self.fill(fill),
+            Act::Age(age) => return self.age(age),
             Act::Capacity(metrics) => self.capacity(metrics)?,
             Act::Settle => self.settle(&name(step))?,
             Act::Sync => self.ground.sync(),

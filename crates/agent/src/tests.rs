@@ -147,6 +147,7 @@ fn both(cell: &Cell, folder: &Path) -> (Vec<String>, Vec<String>) {
             .collect(),
         source: medium.map(|_| device("source.img")),
         corpus: medium.map(|_| CorpusData::File(folder.join("source.img"))),
+        history: None,
         measuring: Box::new(|_| {}),
         trace: Box::new(Unseen("nothing runs".into())),
         power: Some(Box::new(Cut)),
@@ -181,6 +182,7 @@ fn cells(catalogue: &Catalogue, fs: &str, suite: &str) -> Vec<Cell> {
         conditions: Way::Fixed,
         corpus: None,
         fill: 0,
+        age: None,
     };
     let corpus = RealisedCorpus { name: "c".into(), tar_bytes: 10_240, bytes: 1, files: 1, ..Default::default() };
     let plan = mountmark_plan::plan(catalogue, &options, &mut |_| Ok(("/c.tar".into(), corpus.clone())));

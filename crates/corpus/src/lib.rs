@@ -17,6 +17,7 @@
 //! | `making` | the two threads that generate a tar and count it |
 //! | `survey`, `entries`, `places` | counting the contents of a tar |
 //! | `cache` | finished tars and their reuse |
+//! | `history` | file operations that age a file system |
 //!
 //! This crate does not know where the cache folder or the catalogue is, what a guest is, how a tar gets into one, or
 //! what a suite does with it.
@@ -25,6 +26,7 @@ pub mod bring;
 mod cache;
 mod contents;
 mod entries;
+mod history;
 mod input;
 mod kind;
 mod making;
@@ -43,6 +45,7 @@ use mountmark_model::{Corpus, RealisedCorpus, Scale};
 use mountmark_random::STREAM_VERSION;
 
 pub use cache::is_kept;
+pub use history::{AskedHistory, WrongHistory, history_is_kept};
 pub use mountmark_model::CorpusSource;
 
 use making::{HANDOVER, Label, make};

@@ -132,13 +132,8 @@ fn live(ports: &Ports) -> Result<()> {
         (Some(medium), Some(region)) => Some(start_disk(&medium.disk.model, SOURCE, region, None, &mut servers)?),
         _ => None,
     };
-    let corpus = match &job.corpus {
-        Some(region) => {
-            let mapped = region.size.max(1).next_multiple_of(4096);
-            Some(CorpusData::Mapped(Medium::map(MEDIA_START + region.offset, mapped)?.bytes(region.size)))
-        }
-        None => None,
-    };
+    let corpus = job.corpus.as_ref().map(mapped).transpose()?;
+    let history = job.history.as_ref().map(mapped).transpose()?;
     let trace = trace_of(&test, 0)?;
     let power = test.server.filter(|_| job.undo.is_some());
     let power = power.map(|_| Box::new(flag.switch(&test.path)) as Box<dyn Power>);
@@ -152,6 +147,7 @@ fn live(ports: &Ports) -> Result<()> {
         more,
         source,
         corpus,
+        history,
         measuring,
         trace,
         power,
@@ -163,6 +159,12 @@ fn live(ports: &Ports) -> Result<()> {
     mountmark_agent::run_cell(&job.cell, &devices, &mut |event| send(ports, &event))?;
     send(ports, &Event::Done);
     Ok(())
+}
+
+/// A file that lies among the media.
+fn mapped(region: &Region) -> Result<CorpusData> {
+    let length = region.size.max(1).next_multiple_of(4096);
+    Ok(CorpusData::Mapped(Medium::map(MEDIA_START + region.offset, length)?.bytes(region.size)))
 }
 
 fn send(ports: &Ports, event: &Event) {

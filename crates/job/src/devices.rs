@@ -29,6 +29,8 @@ pub struct Devices {
     pub source: Option<Device>,
     /// Contents of the second disk.
     pub corpus: Option<CorpusData>,
+    /// The operations that age the file system, if the cell has an age.
+    pub history: Option<CorpusData>,
     /// Called with `true` before a measurement and `false` before inputs are laid out: modelled disks keep time only
     /// while measuring.
     pub measuring: Box<dyn Fn(bool)>,
@@ -99,7 +101,7 @@ impl Places {
     }
 }
 
-/// The corpus: a plain tar file.
+/// The corpus, a plain tar file, or a history.
 pub enum CorpusData {
     /// In memory outside the guest's RAM.
     Mapped(&'static [u8]),

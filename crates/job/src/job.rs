@@ -40,6 +40,9 @@ pub struct Job {
     /// Where the disk under test keeps what a power cut takes back, as large as the disk; `None` if no task cuts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Region>,
+    /// The operations that age the file system; `None` if the cell has no age.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Region>,
     /// If the guest only has to write down its kernel's symbols: where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbols: Option<Region>,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
 use crate::{
-    Bytes, Conditions, Configuration, Disk, Factor, Fill, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale,
-    SideComputer, Source, Target, Task, TaskRoot, Vary,
+    Age, Bytes, Conditions, Configuration, Disk, Factor, Fill, Lab, Machine, Precondition, RealisedCorpus, Sampling,
+    Scale, SideComputer, Source, Target, Task, TaskRoot, Vary,
 };
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
@@ -191,6 +191,9 @@ pub struct Cell {
     /// What takes a share of the file system before the tasks; `None`: it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
+    /// The history that is played on the file system before the tasks; `None`: it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Age>,
     pub tasks: Vec<Task>,
     /// Further programs that the lab needs.
     pub tools: Vec<String>,

@@ -136,6 +136,9 @@ pub struct DeviceRecord {
     /// Writes with FUA; `None` if they were not told from others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fua: Option<u64>,
+    /// Reads that begin where the read before ended; `None` if that was not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<u64>,
     /// Addresses read and written; `None` if they were not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<IoMap>,
@@ -167,6 +170,13 @@ impl DeviceRecord {
     /// Whether nothing was read, written or discarded; the sync at a task's end may have flushed the disk's cache.
     pub fn moved_nothing(&self) -> bool {
         self.totals().bytes == [0; 4]
+    }
+
+    /// The dynamic layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997, as Conway and others measure it in FAST
+    /// 2017): the share of reads that begin where the one before ended. `None` of fewer than two reads.
+    pub fn layout_score(&self) -> Option<f64> {
+        let pairs = self.totals().count(DeviceOperation::Read).checked_sub(1).filter(|pairs| *pairs > 0)?;
+        Some(self.followed? as f64 / pairs as f64)
     }
 
     /// Length of the record in seconds.

@@ -52,6 +52,38 @@ impl Fill {
     }
 }
 
+/// A history of file operations that is played on the file system before the tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Age {
+    /// As `--age` takes it: `seed:1000`. Empty in a guest.
+    pub text: String,
+    /// Whether the tree that it ends with is written once, in the order of its names, in the place of the history: the same
+    /// files on a file system that was not in use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
+    /// Commits after the first tree.
+    pub commits: u32,
+    /// Operations on files.
+    pub operations: u64,
+    /// Files at the end.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: Bytes,
+    /// The most space that its files take at any time, in whole blocks and with a block of bookkeeping each.
+    pub room: Bytes,
+    /// Length of the recorded list in bytes.
+    pub length: Bytes,
+    /// SHA-256 of the list, in hexadecimal. Empty in a guest.
+    pub sha256: String,
+    /// Path of the list on the machine that runs the lab. Empty in a guest.
+    pub path: String,
+}
+
+impl Age {
+    /// The folder of the files, where tasks run.
+    pub const FOLDER: &str = "aged";
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

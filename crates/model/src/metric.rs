@@ -77,6 +77,7 @@ metrics! {
     DISCARDED_BYTES "discarded_bytes" "discarded" Bytes Lower "Bytes that the device was told to forget, until durable.";
     FLUSHES "flushes" "flushes" Count Lower "Cache flushes at the device until durable.";
     FUA_WRITES "fua_writes" "FUA writes" Count Lower "Writes with FUA at the device, settling included: each is durable when it is replied to, without a flush.";
+    LAYOUT_SCORE "layout_score" "layout score" Percent Higher "Dynamic layout score: reads at the device that begin where the one before ended, of all but the first, settling included.";
     LOST "lost" "files lost" Count Lower "Files that a returned fsync covered and that were not whole when the machine was up again.";
     TASK_WRITTEN_BYTES "task_written_bytes" "task wrote" Bytes Lower "Bytes that the command passed to write(2) and its like, or that the operations of a workload wrote.";
     WRITE_AMPLIFICATION "write_amplification" "amplification" Ratio Lower "Bytes written to the device, settling included, over bytes that the command wrote.";
@@ -237,7 +238,7 @@ mod tests {
             "rate read_rate write_rate parent_rate process_rate_min process_rate_mean process_rate_max operation_rate",
             "sync_latency_mean sync_latency_p50 sync_latency_p95 sync_latency_p99 sync_latency_p99_9 sync_latency_max",
             "latency_min latency_mean latency_p50 latency_p90 latency_p95 latency_p99 latency_p99_9 latency_max",
-            "capacity_bytes capacity capacity_filled capacity_residual capacity_device figure figure_less",
+            "layout_score capacity_bytes capacity capacity_filled capacity_residual capacity_device figure figure_less",
         ];
         let has = |list: &[&str], id: &str| list.iter().any(|line| line.split(' ').any(|known| known == id));
         for metric in Metric::ALL {

@@ -3,7 +3,7 @@
 //! called `ext4#SIDE`: so everything that compares configurations compares sides.
 
 use mountmark_model::{
-    Cell, Configuration, Factor, Level, Own, Plan, SideComputer, Suite, Vary, heading, labelled_as, split,
+    Age, Cell, Configuration, Factor, Level, Own, Plan, SideComputer, Suite, Vary, heading, labelled_as, split,
 };
 
 use crate::order::block;
@@ -49,6 +49,8 @@ pub enum SideChange {
     Disk(String),
     /// As [`Options::fill`].
     Fill(u32),
+    /// As [`Options::age`].
+    Age(Option<Age>),
 }
 
 /// What `--options` has for the file systems as they are.
@@ -113,6 +115,7 @@ impl Side {
                 SideChange::Machine(machine) => options.machine = machine,
                 SideChange::Disk(disk) => options.disk = Some(disk),
                 SideChange::Fill(percent) => options.fill = percent,
+                SideChange::Age(age) => options.age = age,
             }
         }
         (options, changed)
@@ -221,7 +224,11 @@ fn change_fits(suite: &Suite, vary: Option<&Vary>, change: &SideChange) -> Resul
                 return Err(format!("the suite {} brings no {name}", suite.name));
             }
         }
-        SideChange::Kernel(_) | SideChange::Machine(_) | SideChange::Disk(_) | SideChange::Fill(_) => {}
+        SideChange::Kernel(_)
+        | SideChange::Machine(_)
+        | SideChange::Disk(_)
+        | SideChange::Fill(_)
+        | SideChange::Age(_) => {}
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, CorpusSource, Lab, OwnComputer, RealisedCorpus, Scale, Suite};
+use mountmark_model::{Age, Bytes, CorpusSource, Lab, OwnComputer, RealisedCorpus, Scale, Suite};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -36,6 +36,8 @@ pub struct Options {
     pub corpus: Option<String>,
     /// `--fill`: the share of the file system that is taken before the tasks, in percent; 0: none.
     pub fill: u32,
+    /// `--age`: the history that is played before the tasks.
+    pub age: Option<Age>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

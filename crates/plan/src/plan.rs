@@ -202,6 +202,7 @@ impl Cells<'_> {
                     parameters: self.parameters.clone(),
                     pause_seconds: suite.pause_seconds,
                     conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
+                    age: options.age.clone(),
                     fill: fill::of(options.fill, self.source, self.corpus(repeat).map(|(_, facts)| facts)),
                     tasks: restart::possible(in_order(suite, options, repeat), configuration),
                     tools: union(&tools, &configuration.filesystem.tools),

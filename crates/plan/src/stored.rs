@@ -75,7 +75,11 @@ fn cell_faults(cell: &Cell) -> Vec<String> {
     if cell.fill.as_ref().is_some_and(|fill| !(1..=Fill::MOST).contains(&fill.percent)) {
         faults.push("its fill is beyond what this program accepts".into());
     }
-    let mut sizes = vec![("disk_size", cell.disk_size), ("ram", cell.ram)];
+    let mut sizes = vec![
+        ("history", cell.age.as_ref().map_or(Bytes(0), |age| age.length)),
+        ("disk_size", cell.disk_size),
+        ("ram", cell.ram),
+    ];
     if let Some(medium) = &cell.second_disk {
         faults.extend(check::disk(&medium.disk));
         sizes.extend([("second disk's size", medium.size), ("corpus's size", Bytes(medium.corpus.tar_bytes))]);

@@ -45,6 +45,9 @@ pub struct Recorder {
     in_flight: u64,
     shift: u64,
     fua: u64,
+    /// Where the last read ended, and how many began where the one before ended.
+    read_end: u64,
+    followed: u64,
     slices: [Slice; SLICES],
     sizes: [[u64; SIZES]; 3],
     map: [[Cell; ROWS]; SLICES],
@@ -89,6 +92,10 @@ impl Recorder {
         let column = (self.counted >> self.shift) as usize;
         let kind = request.operation as usize;
         self.fua += u64::from(request.fua);
+        if request.operation == DeviceOperation::Read {
+            self.followed += u64::from(request.offset == self.read_end && request.offset > 0);
+            self.read_end = request.offset.saturating_add(request.length);
+        }
         if let Some(slice) = self.slices.get_mut(column) {
             slice.count[kind] += 1;
             slice.bytes[kind] += request.length;
@@ -182,6 +189,7 @@ impl Recorder {
             slices: self.slices[..used].to_vec(),
             sizes,
             fua: Some(self.fua),
+            followed: Some(self.followed),
             map: Some(IoMap { row_bytes: self.row_bytes, fields }),
             more: Vec::new(),
         }

@@ -60,6 +60,28 @@ fn a_few_requests_are_where_they_belong() {
 }
 
 #[test]
+fn reads_that_follow_one_another_make_the_layout_score() {
+    let mut recorder = recorder(96 * MIB);
+    let score = |recorder: &Recorder| recorder.record(Times::default()).layout_score();
+    let mut at = 0;
+    let mut read = |recorder: &mut Recorder, operation: DeviceOperation, offset: u64| {
+        alone(recorder, operation, offset, 4096, at, at + 1);
+        at += 2;
+    };
+    read(&mut recorder, DeviceOperation::Read, 0);
+    assert_eq!(score(&recorder), None);
+    read(&mut recorder, DeviceOperation::Read, 4096);
+    assert_eq!(score(&recorder), Some(1.0));
+    // A write between two reads changes nothing.
+    read(&mut recorder, DeviceOperation::Write, MIB);
+    read(&mut recorder, DeviceOperation::Read, 8192);
+    for offset in [MIB, 0] {
+        read(&mut recorder, DeviceOperation::Read, offset);
+    }
+    assert_eq!(score(&recorder), Some(0.5));
+}
+
+#[test]
 fn two_requests_at_once_make_a_queue() {
     let mut recorder = recorder(MIB);
     recorder.arrive(0);

@@ -66,6 +66,7 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
             conditions: Way::Varied,
             corpus: None,
             fill: 0,
+            age: None,
         };
         let realised = RealisedCorpus {
             name: "made".into(),

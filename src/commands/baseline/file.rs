@@ -199,6 +199,9 @@ fn plain(environment: &Environment) -> Environment {
 fn fingerprint(plan: &Plan) -> Result<String> {
     let cell = |cell: &Cell| {
         let mut cell = cell.clone();
+        if let Some(age) = &mut cell.age {
+            age.path.clear();
+        }
         if let Some(medium) = &mut cell.second_disk {
             medium.tar.clear();
             if cell.root.is_some() {

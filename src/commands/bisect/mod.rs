@@ -162,6 +162,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         conditions: Way::Fixed,
         corpus: arguments.corpus.clone(),
         fill: 0,
+        age: None,
     };
     let trial = Trial {
         catalogue: &catalogue,

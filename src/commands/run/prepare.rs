@@ -51,6 +51,8 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     factors.extend(work.compared.clone());
     let (fill, filled) = held::fill(arguments.fill.as_deref())?;
     factors.extend(filled);
+    let (age, aged) = held::age(arguments.age.as_deref(), arguments.seed, !arguments.dry_run)?;
+    factors.extend(aged);
     let fs = if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() };
     let mut options = Options {
         fs: match &arguments.options {
@@ -70,6 +72,7 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
         conditions: arguments.conditions,
         corpus: arguments.corpus.clone(),
         fill,
+        age,
     };
     let wanted = targets::fit(arguments, &mut options, &mut catalogue)?;
     catalogue.suite(&options.suite)?;

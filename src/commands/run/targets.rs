@@ -34,9 +34,10 @@ pub fn fit(arguments: &Arguments, options: &mut Options, catalogue: &mut Catalog
         if options.disk_size.is_some() {
             bail!(WrongUse("--disk-size has no effect with --dir; leave it away".into()));
         }
-        if arguments.fill.is_some() {
+        let held = [("--fill", arguments.fill.is_some()), ("--age", arguments.age.is_some())];
+        if let Some((option, _)) = held.iter().find(|(_, given)| *given) {
             bail!(WrongUse(format!(
-                "--fill has no effect with --dir {path}: somebody else's file system stays as full as it is; use --image"
+                "{option} has no effect with --dir {path}: somebody else's file system stays as it is; use --image"
             )));
         }
         options.fs = vec![mountmark_plan::put_mounted(catalogue, filesystem)];

@@ -8,7 +8,7 @@ mod restart;
 use std::path::{Path, PathBuf};
 
 use mountmark_job::{Places, plain};
-use mountmark_model::{Cell, Fill, Metric, Source, SourceMedium, Task, TaskRoot, protocol_task};
+use mountmark_model::{Age, Cell, Fill, Metric, Source, SourceMedium, Task, TaskRoot, protocol_task};
 
 pub use mount::Mount;
 pub use outline::{Line, outline};
@@ -98,6 +98,8 @@ pub enum Act<'a> {
     DiskTime(bool),
     /// Files take a share of the file system.
     Fill(&'a Fill),
+    /// A history of file operations is played.
+    Age(&'a Age),
     /// Asks the file system for its space.
     Capacity(&'static [Metric]),
     Settle,
@@ -199,11 +201,14 @@ impl<'a> Protocol<'a> {
 
 /// How the file system gets what it holds before the tasks, of which nothing stays in memory.
 fn held<'a>(cell: &'a Cell, places: &Places, mount: &Mount) -> Vec<Step<'a>> {
-    let Some(fill) = &cell.fill else { return Vec::new() };
+    let held: Vec<Act<'a>> = cell.fill.iter().map(Act::Fill).chain(cell.age.iter().map(Act::Age)).collect();
+    if held.is_empty() {
+        return Vec::new();
+    }
     let stack = cell.configuration.stack(places.disks());
     let layer = |(_, command): (&str, Vec<String>)| Act::Layer(command);
-    let mut acts =
-        vec![Act::DiskTime(false), Act::Fill(fill), Act::Unmount(Disk::Test, unmount_command(&places.test_folder))];
+    let mut acts: Vec<Act<'a>> = std::iter::once(Act::DiskTime(false)).chain(held).collect();
+    acts.push(Act::Unmount(Disk::Test, unmount_command(&places.test_folder)));
     acts.extend(stack.detach().into_iter().map(layer));
     acts.push(Act::Forget(Disk::Test));
     acts.extend(stack.attach().into_iter().map(layer));

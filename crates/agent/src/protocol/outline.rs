@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mountmark_job::Places;
-use mountmark_model::{Cell, Fill, Task};
+use mountmark_model::{Age, Cell, Fill, Task};
 
 use super::{Act, Part, Protocol, Step, TaskSteps, fio_command};
 
@@ -83,6 +83,7 @@ impl<'a> Lines<'a> {
             Act::Mount(_, mount) => mount.commands().map(|command| quoted(command)).collect(),
             Act::Check(None) => vec!["nothing: there is no read-only check".into()],
             Act::Forget(_) | Act::Settle | Act::Sync | Act::Capacity(_) | Act::DiskTime(_) => Vec::new(),
+            Act::Age(age) => vec![aged(age)],
             Act::Fill(fill) => vec![format!("files fill {}% of the file system, in {}", fill.percent, Fill::FOLDER)],
             Act::DropCaches => vec!["sync; echo 3 > /proc/sys/vm/drop_caches".into()],
             Act::Corpus { unpack: Some(command), .. } => vec![quoted(command)],
@@ -124,6 +125,14 @@ impl Part {
             Part::Lost => "lost",
             Part::Cleanup => "cleanup",
         }
+    }
+}
+
+fn aged(age: &Age) -> String {
+    let (files, folder) = (age.files, Age::FOLDER);
+    match age.copy {
+        true => format!("the {files} files with which a history ends are written once, in {folder}"),
+        false => format!("{} file operations of {} commits are played, in {folder}", age.operations, age.commits),
     }
 }
 

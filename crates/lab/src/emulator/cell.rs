@@ -28,6 +28,9 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
     if cell.tasks.iter().all(|task| task.restart.is_none()) {
         filesystem.recovery = None;
     }
+    if let Some(age) = &mut cell.age {
+        [&mut age.text, &mut age.sha256, &mut age.path].into_iter().for_each(String::clear);
+    }
     if let Some(medium) = &mut cell.second_disk {
         medium.tar.clear();
         medium.corpus = RealisedCorpus::default();

@@ -53,6 +53,11 @@ fn parts(
     if !layout.more.is_empty() {
         parts["media"]["more"] = json!(layout.more);
     }
+    // A cell without an age has the key that it had before there were any.
+    if let Some(age) = &cell.age {
+        parts["history"] = json!(age.sha256);
+        parts["media"]["history"] = json!(layout.history);
+    }
     parts
 }
 

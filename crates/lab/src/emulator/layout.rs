@@ -20,6 +20,8 @@ pub(super) struct Layout {
     pub corpus: Option<Region>,
     /// What a power cut takes back, for a cell that has one.
     pub undo: Option<Region>,
+    /// The operations that age the file system.
+    pub history: Option<Region>,
     pub total: u64,
 }
 
@@ -37,6 +39,7 @@ impl Layout {
         let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
         let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
         let undo = needs_undo(cell).then(|| take(size));
+        let history = cell.age.as_ref().map(|age| take(age.length.0));
         let total = at.max(MEDIA_ROOM);
         // 40 bits of physical addresses, minus what is below the media.
         if total > (1 << 40) - mountmark_job::MEDIA_START {
@@ -44,7 +47,7 @@ impl Layout {
                 "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
             );
         }
-        Ok(Layout { test, more, source, corpus, undo, total })
+        Ok(Layout { test, more, source, corpus, undo, history, total })
     }
 
     /// Behind the disk under test, memory for a witness of power cuts.

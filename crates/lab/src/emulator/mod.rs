@@ -155,6 +155,9 @@ impl Emulator {
         if let (Some(region), Some(source)) = (&layout.corpus, &cell.second_disk) {
             qemu::fill(&media, region.offset, Path::new(&source.tar))?;
         }
+        if let (Some(region), Some(age)) = (&layout.history, &cell.age) {
+            qemu::fill(&media, region.offset, Path::new(&age.path))?;
+        }
         let job = folder.join("job.json");
         let token = Token::new()?;
         let expected = Expected {
@@ -171,6 +174,7 @@ impl Emulator {
             source: layout.source,
             corpus: layout.corpus,
             undo: layout.undo,
+            history: layout.history,
             symbols: None,
             crash: None,
         };

@@ -209,6 +209,7 @@ impl Profiler {
                     source: None,
                     corpus: None,
                     undo: None,
+                    history: None,
                     symbols: Some(layout.test),
                     crash: None,
                 };

@@ -117,6 +117,7 @@ impl Witnesses {
             source: None,
             corpus: None,
             undo: None,
+            history: None,
             symbols: None,
             crash: Some(regions),
         };

@@ -50,6 +50,8 @@ pub(super) struct HostJob {
     pub source: Option<Device>,
     /// A plain tar file.
     pub corpus: Option<PathBuf>,
+    /// The operations that age the file system.
+    pub history: Option<PathBuf>,
     /// The control group that the agent and all that it starts belong to.
     pub group: Option<OwnGroup>,
 }
@@ -91,10 +93,10 @@ fn live(agent: Agent) -> Result<()> {
         group.enter()?;
     }
     // Opened now, since a mount may soon hide it.
-    let corpus = match &job.corpus {
-        Some(path) => Some(File::open(path).with_context(|| format!("cannot read the corpus {}", path.display()))?),
-        None => None,
-    };
+    let opened = |path: &PathBuf| File::open(path).with_context(|| format!("cannot read {}", path.display()));
+    let corpus = job.corpus.as_ref().map(opened).transpose()?;
+    let history = job.history.as_ref().map(opened).transpose()?;
+    let data = |file: &File| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into());
     let base = separate(job.folder.as_deref())?;
     // Where nothing is: no word of a command, such as an option of mkfs, finds a file there that it names without a path.
     let nowhere = base.join(NOWHERE);
@@ -117,7 +119,8 @@ fn live(agent: Agent) -> Result<()> {
         test: job.test,
         more: Vec::new(),
         source: job.source,
-        corpus: corpus.as_ref().map(|file| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into())),
+        corpus: corpus.as_ref().map(data),
+        history: history.as_ref().map(data),
         measuring: Box::new(|_| {}),
         trace,
         power: None,

@@ -268,6 +268,7 @@ impl OpenLab for HostLab {
             folder: entered.folder.clone(),
             source: medium.map(|(source, medium)| disks::device(source, medium.size.0)),
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
+            history: cell.age.as_ref().map(|age| age.path.clone().into()),
             group: self.limited(cell)?,
         };
         let mut observer = disks::Observer::default();

@@ -60,5 +60,6 @@ pub fn options(fs: &str, suite: &str, machine: &str) -> Options {
         conditions: Way::Fixed,
         corpus: None,
         fill: 0,
+        age: None,
     }
 }

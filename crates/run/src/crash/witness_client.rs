@@ -52,6 +52,7 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
         pause_seconds: 0.0,
         conditions: None,
         fill: None,
+        age: None,
         tasks: Vec::new(),
         tools: together(&configuration.filesystem.tools, tools),
         packages: together(&configuration.filesystem.packages, packages),

@@ -20,6 +20,7 @@ fn found(cell: u32, task: &str, reads: u64) -> DeviceUse {
         iteration: 0,
         record: DeviceRecord {
             fua: None,
+            followed: None,
             size: 96 << 20,
             returned: 500_000_000,
             durable: 600_000_000,

@@ -51,6 +51,10 @@ pub fn again(run: &RunRecord) -> String {
     if let Some(fill) = levels_of("fill").or(fill) {
         add("--fill", fill);
     }
+    let age = plan.cells.first().and_then(|cell| cell.age.as_ref()).map(|age| age.text.clone());
+    if let Some(age) = levels_of("age").or(age) {
+        add("--age", age);
+    }
     if plan.lab.capabilities().guest {
         let mut of_factor = |name: &str, one: Option<&String>| {
             if let Some(value) = levels_of(name).or_else(|| one.cloned()) {

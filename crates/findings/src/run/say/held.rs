@@ -2,11 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Fill, Metric, protocol_task};
+use mountmark_model::{Age, Fill, Metric, protocol_task};
 use mountmark_record::RunRecord;
 
-/// A line for each degree to which file systems were filled.
+/// A line for each degree to which file systems were filled, and for each history.
 pub(super) fn sentences(run: &RunRecord) -> Vec<String> {
+    let mut ages: Vec<&Age> = Vec::new();
+    for age in run.plan.cells.iter().filter_map(|cell| cell.age.as_ref()) {
+        if !ages.contains(&age) {
+            ages.push(age);
+        }
+    }
+    ages.sort_by_key(|age| (&age.text, age.copy));
+    fills(run).into_iter().chain(ages.into_iter().map(aged)).collect()
+}
+
+fn aged(age: &Age) -> String {
+    let tree = format!("{} files, {}, in {}", age.files, age.bytes, Age::FOLDER);
+    match age.copy {
+        true => format!("{}: the tree with which the history ends, written once: {tree}", age.text),
+        false => format!("{}: {} operations of {} commits: {tree}", age.text, age.operations, age.commits),
+    }
+}
+
+fn fills(run: &RunRecord) -> Vec<String> {
     let mut degrees: BTreeMap<u32, (&Fill, Vec<f64>)> = BTreeMap::new();
     for planned in &run.plan.cells {
         let Some(fill) = &planned.fill else { continue };

@@ -8,7 +8,7 @@ use crate::emulator::hardware::{Clock, memory_map};
 /// A cell with all that a cell can have.
 const CELL: &str = include_str!("cell.toml");
 /// Parts of it that no guest can see: places in a plan, names of the user's, facts that the host uses, a path of this machine.
-const FREE: [&str; 7] = [
+const FREE: [&str; 9] = [
     "/index",
     "/repeat",
     "/point",
@@ -16,6 +16,8 @@ const FREE: [&str; 7] = [
     "/configuration/name",
     "/configuration/filesystem/roomy_size",
     "/second_disk/tar",
+    "/age/text",
+    "/age/path",
 ];
 /// Tables of which no part can be seen. Without a task that restarts the machine, nothing is recovered.
 const FREE_TABLES: [&str; 3] =
@@ -160,7 +162,9 @@ fn what_lies_in_no_field_of_the_cell_changes_the_key_too() {
     let swapped = |inputs: &mut Inputs| std::mem::swap(&mut inputs.image, &mut inputs.kernel);
     assert_ne!(Inputs::after(swapped), key, "hashes at each other's place");
     // Each of these changes another number of the media's places.
-    for (what, field) in [("test", "offset"), ("source", "size"), ("corpus", "offset"), ("undo", "size")] {
+    for (what, field) in
+        [("test", "offset"), ("source", "size"), ("corpus", "offset"), ("undo", "size"), ("history", "size")]
+    {
         let mut inputs = Inputs::new();
         inputs.cell.tasks[1].restart = Some(cut());
         let mut layout = Layout::of(&inputs.cell).unwrap();
@@ -169,11 +173,12 @@ fn what_lies_in_no_field_of_the_cell_changes_the_key_too() {
             CellKey::of(parts(cell, hardware, layout, (image, kernel), emulator)).sha256
         };
         let before = parts(&layout);
-        let Layout { test, source, corpus, undo, .. } = &mut layout;
+        let Layout { test, source, corpus, undo, history, .. } = &mut layout;
         let region = match what {
             "test" => test,
             "source" => source.as_mut().unwrap(),
             "corpus" => corpus.as_mut().unwrap(),
+            "history" => history.as_mut().unwrap(),
             _ => undo.as_mut().unwrap(),
         };
         *if field == "size" { &mut region.size } else { &mut region.offset } += 4096;

@@ -1,0 +1,148 @@
+//! The history of a git repository, as git's own commands tell it: the first parents of its current commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::stays_below;
+
+use super::{Builder, Change, Content, WrongHistory};
+
+/// The mode of a regular file begins so; links and submodules are left out.
+const REGULAR: &str = "100";
+
+/// Records the tree before the last `commits` commits, and these.
+pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result<()> {
+    if run(path, &["rev-parse", "--git-dir"], None).is_err() {
+        bail!(WrongHistory(format!("{} is no git repository", path.display())));
+    }
+    let all: u32 = run(path, &["rev-list", "--first-parent", "--count", "HEAD"], None)
+        .map_err(|_| WrongHistory(format!("{} has no commit", path.display())))?
+        .trim()
+        .parse()?;
+    if all <= commits {
+        bail!(WrongHistory(format!(
+            "{} has {all} commits in the history of first parents; give at most commits={}",
+            path.display(),
+            all - 1
+        )));
+    }
+    let first = format!("HEAD~{commits}");
+    let tree = run(path, &["ls-tree", "-r", "-l", "-z", &first], None)?;
+    let first_tree: Vec<Change> = tree.split('\0').filter_map(of_tree).collect();
+    builder.commit(&first_tree);
+    let range = format!("{first}..HEAD");
+    let log = [
+        "log",
+        "--first-parent",
+        "--reverse",
+        "--diff-merges=first-parent",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "--format=%x01",
+        &range,
+    ];
+    let log = run(path, &log, None)?;
+    let commits: Vec<Vec<Raw>> = log.split('\x01').skip(1).map(of_commit).collect();
+    let sizes = sizes(path, commits.iter().flatten())?;
+    for commit in commits {
+        let mut changes: Vec<Change> = commit.into_iter().filter_map(|raw| raw.change(&sizes)).collect();
+        // What is removed makes room for a folder of its name, or the other way round.
+        changes.sort_by_key(|change| change.to.is_some());
+        builder.commit(&changes);
+    }
+    Ok(())
+}
+
+/// A line of `ls-tree -l`: mode, type, object, size, tab, path.
+fn of_tree(line: &str) -> Option<Change> {
+    let (facts, path) = line.split_once('\t')?;
+    let size = facts.split_whitespace().nth(3)?.parse().ok()?;
+    let is_file = facts.starts_with(REGULAR) && is_ours(path);
+    is_file.then(|| Change { path: path.to_owned(), to: Some(Content { size, appended: false }) })
+}
+
+/// Whether a history can have the path: a tree may not have a `.git` of its own.
+fn is_ours(path: &str) -> bool {
+    stays_below(path) && !path.starts_with(".git/")
+}
+
+/// A file of a commit: the object and mode after it; `None`: it is removed.
+struct Raw {
+    path: String,
+    object: Option<String>,
+}
+
+/// The changes of a commit: `:MODE MODE OBJECT OBJECT STATUS`, and the path.
+fn of_commit(text: &str) -> Vec<Raw> {
+    let mut words = text.split('\0');
+    let mut out = Vec::new();
+    while let Some(facts) = words.next() {
+        let facts: Vec<&str> = facts.trim_start_matches('\n').split(' ').collect();
+        let [_, mode, _, object, _] = facts[..] else { continue };
+        let Some(path) = words.next() else { break };
+        if is_ours(path) {
+            // A link in the place of a file takes the file away.
+            let object = mode.starts_with(REGULAR).then(|| object.to_owned());
+            out.push(Raw { path: path.to_owned(), object });
+        }
+    }
+    out
+}
+
+impl Raw {
+    fn change(self, sizes: &BTreeMap<String, u64>) -> Option<Change> {
+        let to = match self.object {
+            None => None,
+            Some(object) => Some(Content { size: *sizes.get(&object)?, appended: false }),
+        };
+        Some(Change { path: self.path, to })
+    }
+}
+
+/// The sizes of objects.
+fn sizes<'a>(path: &Path, raws: impl Iterator<Item = &'a Raw>) -> Result<BTreeMap<String, u64>> {
+    let objects: BTreeSet<&str> = raws.filter_map(|raw| raw.object.as_deref()).collect();
+    let asked: String = objects.iter().flat_map(|object| [*object, "\n"]).collect();
+    let told = run(path, &["cat-file", "--batch-check=%(objectname) %(objectsize)"], Some(asked))?;
+    let line = |line: &str| {
+        let (object, size) = line.split_once(' ')?;
+        Some((object.to_owned(), size.parse().ok()?))
+    };
+    Ok(told.lines().filter_map(line).collect())
+}
+
+fn run(path: &Path, words: &[&str], input: Option<String>) -> Result<String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(path).args(["--no-replace-objects", "--no-pager"]).args(words);
+    command.envs([
+        ("LC_ALL", "C"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+    ]);
+    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().context("git cannot be started; install it")?;
+    // Written beside reading: git answers while it is asked.
+    let writer = child.stdin.take().zip(input).map(|(mut to, input)| {
+        std::thread::spawn(move || {
+            // If git ended early, its own message says why.
+            let _ = to.write_all(input.as_bytes());
+        })
+    });
+    let output = child.wait_with_output()?;
+    if let Some(writer) = writer {
+        let _ = writer.join();
+    }
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        bail!("git {}: {said}", words.first().unwrap_or(&""));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

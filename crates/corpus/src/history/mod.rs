@@ -1,0 +1,238 @@
+//! Histories of file operations that age a file system: made from a seed or from a git repository, and kept by their hash.
+//!
+//! A history is what a work tree and its repository see: a first tree, then commit after commit. Each commit brings its objects
+//! to `.git`, replaces and removes files of the tree, and writes the index anew.
+
+mod git;
+mod seed;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+use anyhow::{Context, Result};
+use mountmark_model::{Age, Bytes, HistoryOperation};
+use sha2::{Digest, Sha256};
+
+/// Space is taken in blocks of this size.
+const BLOCK: u64 = 4096;
+/// From so many objects on, git keeps a pack as one file (`fetch.unpackLimit`).
+const UNPACK_LIMIT: usize = 100;
+/// Bytes of the index for each file: 62 and its name.
+const INDEX_ENTRY: u64 = 62;
+/// Of a commit's own object.
+const COMMIT_OBJECT: u64 = 180;
+/// Of a folder's object.
+const TREE_OBJECT: u64 = 600;
+/// Objects are compressed, source by about that.
+const SHRINKS: u64 = 3;
+/// Most commits: some 10 million operations.
+const MOST: u32 = 100_000;
+
+/// A text of `--age` that is none, or a repository that will not do.
+#[derive(Debug)]
+pub struct WrongHistory(pub String);
+
+impl fmt::Display for WrongHistory {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongHistory {}
+
+/// Where a history comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedHistory {
+    /// As the user wrote it, without `copy:`.
+    text: String,
+    origin: Origin,
+    /// Whether the tree that it ends with is asked for in its place.
+    copy: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Origin {
+    Seed,
+    Git(PathBuf),
+}
+
+/// A file that a commit changes, and its new size; `None`: it is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    path: String,
+    to: Option<Content>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Content {
+    size: u64,
+    /// Whether the file grows at its end, and is not replaced.
+    appended: bool,
+}
+
+impl AskedHistory {
+    /// `seed:N`, `git:PATH,commits=N`, or one of them behind `copy:`.
+    ///
+    /// # Errors
+    /// Anything else, with what would do.
+    pub fn parse(text: &str) -> Result<(AskedHistory, u32), WrongHistory> {
+        let refused = |reason: &str| WrongHistory(format!("--age {text}: {reason}"));
+        let (copy, bare) = text.strip_prefix("copy:").map_or((false, text), |rest| (true, rest));
+        let count = |number: &str| match number.parse::<u32>() {
+            Ok(count) if (1..=MOST).contains(&count) => Ok(count),
+            _ => Err(refused(&format!("give a number of commits from 1 to {MOST}"))),
+        };
+        let (origin, commits) = match bare.split_once(':') {
+            Some(("seed", number)) => (Origin::Seed, count(number)?),
+            Some(("git", rest)) => match rest.rsplit_once(",commits=") {
+                Some((path, number)) if !path.is_empty() => (Origin::Git(path.into()), count(number)?),
+                _ => return Err(refused("give a repository and how many of its last commits: git:PATH,commits=1000")),
+            },
+            _ => return Err(refused("give seed:N, git:PATH,commits=N, one of these behind copy:, or none")),
+        };
+        Ok((AskedHistory { text: bare.to_owned(), origin, copy }, commits))
+    }
+
+    /// Makes the history in the folder `cache`; without a folder it is only counted.
+    ///
+    /// # Errors
+    /// A folder that is no repository, or one with too few commits.
+    pub fn make(&self, commits: u32, seed: u64, cache: Option<&Path>) -> Result<Age> {
+        let mut builder = Builder::default();
+        match &self.origin {
+            Origin::Seed => seed::record(seed, commits, &mut builder),
+            Origin::Git(path) => git::record(path, commits, &mut builder)
+                .with_context(|| format!("--age {} cannot be used", self.text))?,
+        }
+        let text = builder.text;
+        let sha256 = crate::input::hex(&Sha256::digest(text.as_bytes()));
+        let path = cache.map(|cache| keep(cache, &sha256, &text)).transpose()?;
+        Ok(Age {
+            text: if self.copy { format!("copy:{}", self.text) } else { self.text.clone() },
+            copy: self.copy,
+            commits,
+            operations: builder.operations,
+            files: builder.tree.len() as u64,
+            bytes: Bytes(builder.tree.values().sum()),
+            room: Bytes(builder.most),
+            length: Bytes(text.len() as u64),
+            sha256,
+            path: path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
+        })
+    }
+}
+
+/// Whether a stored history is in the folder `cache` as it was.
+pub fn history_is_kept(age: &Age, cache: &Path) -> bool {
+    let path = Path::new(&age.path);
+    path.parent() == Some(cache)
+        && fs::read(path).is_ok_and(|bytes| crate::input::hex(&Sha256::digest(bytes)) == age.sha256)
+}
+
+/// Writes a history unless it is there, whole.
+fn keep(cache: &Path, sha256: &str, text: &str) -> Result<PathBuf> {
+    // Named as other files of the cache for corpora.
+    let path = cache.join(format!("history-{}.history", &sha256[..16]));
+    if fs::read(&path).is_ok_and(|bytes| bytes == text.as_bytes()) {
+        return Ok(path);
+    }
+    let write = || {
+        fs::create_dir_all(cache)?;
+        let partial = tempfile::NamedTempFile::new_in(cache)?;
+        fs::write(partial.path(), text)?;
+        partial.persist(&path)?;
+        Ok::<(), std::io::Error>(())
+    };
+    write().with_context(|| format!("cannot write the history {}", path.display()))?;
+    Ok(path)
+}
+
+/// Writes the operations of commits, and keeps account of the tree.
+#[derive(Default)]
+struct Builder {
+    text: String,
+    operations: u64,
+    commits: u64,
+    tree: BTreeMap<String, u64>,
+    /// Space that the tree takes, and the most it ever took.
+    taken: u64,
+    most: u64,
+}
+
+/// A file's blocks, and one for its entry and inode.
+fn space(size: u64) -> u64 {
+    size.next_multiple_of(BLOCK) + BLOCK
+}
+
+impl Builder {
+    /// A commit, or the first tree.
+    fn commit(&mut self, changes: &[Change]) {
+        self.objects(changes);
+        for change in changes {
+            let path = change.path.as_str();
+            match &change.to {
+                // What was a link or a submodule was never made.
+                None if self.tree.contains_key(path) => self.put(HistoryOperation::Remove { path }),
+                None => {}
+                Some(to) => match self.tree.get(path).filter(|size| to.appended && **size < to.size) {
+                    Some(size) => self.put(HistoryOperation::Append { path, size: to.size - size }),
+                    None => self.put(HistoryOperation::Write { path, size: to.size }),
+                },
+            }
+        }
+        let index = self.tree.keys().filter(|path| !path.starts_with(".git/"));
+        let size = index.map(|path| INDEX_ENTRY + path.len() as u64).sum();
+        self.put(HistoryOperation::Write { path: ".git/index", size });
+        self.put(HistoryOperation::Commit);
+        self.commits += 1;
+    }
+
+    /// What a commit brings to the repository: a pack, or a file an object.
+    fn objects(&mut self, changes: &[Change]) {
+        let contents = changes.iter().filter_map(|change| change.to.as_ref()).map(|to| to.size / SHRINKS + 20);
+        let folders = |change: &Change| {
+            let ends = change.path.match_indices('/').map(|(at, _)| change.path[..at].to_owned()).collect::<Vec<_>>();
+            ends.into_iter().chain([String::new()])
+        };
+        let folders: BTreeSet<String> = changes.iter().flat_map(folders).collect();
+        let sizes: Vec<u64> = contents.chain(folders.iter().map(|_| TREE_OBJECT)).chain([COMMIT_OBJECT]).collect();
+        let name =
+            |number: usize| crate::input::hex(&Sha256::digest(format!("{} {number}", self.commits)))[..40].to_owned();
+        let files: Vec<(String, u64)> = match sizes.len() >= UNPACK_LIMIT {
+            true => vec![(format!(".git/objects/pack/pack-{}.pack", name(0)), sizes.iter().sum())],
+            false => {
+                let object = |(number, size): (usize, &u64)| {
+                    let name = name(number);
+                    (format!(".git/objects/{}/{}", &name[..2], &name[2..]), *size)
+                };
+                sizes.iter().enumerate().map(object).collect()
+            }
+        };
+        for (path, size) in &files {
+            self.put(HistoryOperation::Write { path, size: *size });
+        }
+    }
+
+    fn put(&mut self, operation: HistoryOperation) {
+        self.text += &operation.line();
+        self.text.push('\n');
+        self.operations += u64::from(operation != HistoryOperation::Commit);
+        let Some(path) = operation.path() else { return };
+        let before = self.tree.get(path).copied();
+        let after = match operation {
+            HistoryOperation::Write { size, .. } => Some(size),
+            HistoryOperation::Append { size, .. } => Some(before.unwrap_or(0) + size),
+            HistoryOperation::Remove { .. } | HistoryOperation::Commit => None,
+        };
+        self.taken = self.taken + after.map_or(0, space) - before.map_or(0, space);
+        self.most = self.most.max(self.taken);
+        match after {
+            Some(size) => _ = self.tree.insert(path.to_owned(), size),
+            None => _ = self.tree.remove(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

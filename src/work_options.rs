@@ -2,6 +2,7 @@
 
 mod compare;
 mod crash;
+mod parameters;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -202,7 +203,7 @@ impl WorkOptions {
             root,
             packages: self.package.clone(),
             figures: self.figure.iter().map(|text| figure(text)).collect::<Result<_>>()?,
-            parameters: self.parameters()?,
+            parameters: parameters::parameters(&self.parameter)?,
         })
     }
 
@@ -222,22 +223,6 @@ impl WorkOptions {
             )));
         }
         Ok(())
-    }
-
-    fn parameters(&self) -> Result<BTreeMap<String, Bytes>> {
-        let mut all = BTreeMap::new();
-        for text in &self.parameter {
-            let wrong = |reason: &str| WrongUse(format!("--parameter {text}: {reason}"));
-            let (name, value) = text.split_once('=').ok_or_else(|| wrong("give a name and a value, such as N=1000"))?;
-            if let Some(fault) = mountmark_plan::parameter_fault(name) {
-                return Err(wrong(&fault).into());
-            }
-            let value: Bytes = value.parse().map_err(|error| wrong(&format!("{error}")))?;
-            if all.insert(name.to_owned(), value).is_some() {
-                bail!(wrong("it is given twice"));
-            }
-        }
-        Ok(all)
     }
 
     /// The programs that the command starts, as far as words tell.

@@ -117,7 +117,8 @@ pub fn needs(arguments: &Arguments) -> Vec<String> {
     let facts = arguments.need.iter().map(|topic| format!("--need {}", topic.title()));
     let allowed = arguments.allow.iter().map(|what| format!("--allow {what}"));
     let room = arguments.room.iter().map(|share| format!("--room {share}"));
-    std::iter::once(format!("--survive {survive}")).chain(room).chain(facts).chain(allowed).collect()
+    let age = arguments.age.iter().map(|history| format!("--age {history}"));
+    std::iter::once(format!("--survive {survive}")).chain(room).chain(age).chain(facts).chain(allowed).collect()
 }
 
 /// What is left out, where there is no answer that has it.

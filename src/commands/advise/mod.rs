@@ -25,7 +25,7 @@ use mountmark_model::facts::Topic;
 use mountmark_model::{Configuration, FileSystem};
 use mountmark_plan::{Catalogue, configurations, fill_percent};
 
-use super::run::{LabOptions, ShelfOptions, Stop};
+use super::run::{LabOptions, ShelfOptions, Stop, held};
 use super::why::{self, ProfileOptions};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
@@ -55,6 +55,9 @@ pub struct Arguments {
     /// How full it is when the work begins, such as 80%
     #[arg(long, value_name = "SHARE")]
     room: Option<String>,
+    /// Which history it has when the work begins, as after `run --age`
+    #[arg(long, value_name = "HISTORY")]
+    age: Option<String>,
     /// Also what is left out otherwise: unmaintained file systems; weaker-promises, options that take away what the defaults
     /// promise after a power cut
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["unmaintained", candidates::WEAKER])]
@@ -126,6 +129,9 @@ pub fn run(given: Arguments) -> Result<u8> {
     super::run::check_jobs(arguments.jobs)?;
     if let Some(share) = &arguments.room {
         fill_percent(share).map_err(|error| WrongUse(error.to_string().replacen("--fill", "--room", 1)))?;
+    }
+    if held::age(arguments.age.as_deref(), arguments.seed, false)?.1.is_some() {
+        bail!(WrongUse("--age: an answer is about one history; name one".into()));
     }
     let catalogue = catalogue::load()?;
     if let Some(suite) = &arguments.work.suite {

@@ -193,6 +193,7 @@ impl<'a> Search<'a> {
             ("--kernel", Some(&arguments.kernel)),
             ("--scale", arguments.scale.as_ref()),
             ("--fill", arguments.room.as_ref()),
+            ("--age", arguments.age.as_ref()),
         ] {
             // What is asked otherwise stands behind.
             if let Some(value) = value.filter(|_| !more.contains(&option)) {

@@ -108,6 +108,9 @@ fn situations(search: &Search) -> Vec<Situation> {
     for share in FILLED.into_iter().filter(|share| search.arguments.room.as_deref() != Some(share)) {
         out.push(one(format!("{share} full"), &["--fill", share]));
     }
+    if search.arguments.age.is_none() {
+        out.push(one("40 commits of age".into(), &["--age", "seed:40"]));
+    }
     let has_size = plan.cells.first().is_some_and(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some());
     let scale = plan.scale.factor();
     for (name, times) in [("half the work", 0.5), ("twice the work", 2.0)].into_iter().filter(|_| has_size) {

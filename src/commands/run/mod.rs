@@ -5,7 +5,7 @@ mod corpus;
 mod dry;
 mod elsewhere;
 mod execute;
-mod held;
+pub mod held;
 mod lab;
 mod prepare;
 mod repeat;

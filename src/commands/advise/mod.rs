@@ -180,11 +180,11 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     if let Some(second) = &second {
         search.survives(catalogue, second)?;
     }
-    let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
     let why = match &second {
         Some(second) => reasons(search, &answer, second)?,
         None => Vec::new(),
     };
+    let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
     let all = search.tried.clone();
     let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();
     let gains = advice::gains(&search.speeds, &pairs, search.searched());

@@ -51,7 +51,7 @@ impl Search<'_> {
         }
         let defaults: Vec<Candidate> = filesystems.iter().map(|one| candidate(&one.name, &[])).collect();
         let new = all.iter().filter(|one| !self.speeds.contains_key(&one.name)).count();
-        if self.does_not_fit(new, "what options do") {
+        if self.does_not_fit(new, 0.0, "what options do") {
             return Ok(defaults);
         }
         say!("mountmark: screening of options: {}", counted(all.len(), "configuration"));

@@ -91,7 +91,13 @@ impl<'a> Search<'a> {
 
     /// Whether nothing more is asked, as the user stopped it, or as the time is over; then `what` was not asked.
     pub fn is_over(&mut self, what: &str) -> bool {
-        self.does_not_fit(0, what)
+        self.does_not_fit(0, 0.0, what)
+    }
+
+    /// Guests side by side.
+    fn jobs(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.arguments.jobs.unwrap_or_else(all)
     }
 
     /// What is left of the budget.
@@ -99,10 +105,11 @@ impl<'a> Search<'a> {
         self.arguments.budget.saturating_sub(self.begin.elapsed())
     }
 
-    /// The same of something that takes so many cells.
-    pub fn does_not_fit(&mut self, cells: usize, what: &str) -> bool {
+    /// The same of something that takes so many cells, each of them so many seconds longer than those before.
+    pub fn does_not_fit(&mut self, cells: usize, longer: f64, what: &str) -> bool {
         let (seconds, measured) = self.pace;
-        let needed = if measured == 0 { 0.0 } else { cells as f64 * seconds / measured as f64 };
+        let of_cell = if measured == 0 { 0.0 } else { seconds / measured as f64 } + longer / self.jobs() as f64;
+        let needed = cells as f64 * of_cell;
         let is_over =
             self.stopped.is_some() || self.begin.elapsed().as_secs_f64() + needed > self.arguments.budget.as_secs_f64();
         if is_over {
@@ -254,7 +261,7 @@ impl<'a> Search<'a> {
         loop {
             let known = |one: &&Candidate| self.speeds.get(&one.name).map_or(0, Vec::len);
             let new: usize = left.iter().map(|one| (repeats as usize).saturating_sub(known(&one))).sum();
-            if self.does_not_fit(new, &format!("{} in {repeats} repeats", counted(left.len(), "configuration"))) {
+            if self.does_not_fit(new, 0.0, &format!("{} in {repeats} repeats", counted(left.len(), "configuration"))) {
                 return Ok(left);
             }
             say!("mountmark: {} in {}", counted(left.len(), "configuration"), counted(repeats as usize, "repeat"));

@@ -62,6 +62,7 @@ pub struct PairOrder {
     pub better: usize,
     /// Index of the other.
     pub worse: usize,
+    /// Whether the order holds in the whole range of costs, or what turns it.
     pub survival: Survival,
 }
 

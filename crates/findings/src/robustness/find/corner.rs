@@ -33,7 +33,9 @@ pub enum Survival {
 /// One class at one cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClassCost {
+    /// The class.
     pub work: Work,
+    /// What it costs, beside what the clock counts for it.
     pub cost: f64,
 }
 

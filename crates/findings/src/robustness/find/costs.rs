@@ -16,6 +16,7 @@ pub struct CostsAsked {
 /// What a class of work may cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostRange {
+    /// The class.
     pub work: Work,
     /// Beside the kernel's core; at most 1, what the clock counts.
     pub lowest: f64,

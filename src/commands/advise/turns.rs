@@ -3,6 +3,7 @@
 use anyhow::Result;
 use mountmark_findings::advice::{self, Candidate, Speeds, Turn};
 use mountmark_model::Bytes;
+use mountmark_plan::fill_percent;
 
 use super::search::Search;
 
@@ -120,10 +121,8 @@ fn situations(search: &Search) -> Vec<Situation> {
     }
     // These take the longest.
     let size = plan.cells.first().map_or(0.0, |cell| cell.disk_size.0 as f64);
-    let asked = |share: &u32| {
-        search.arguments.room.as_deref().map(|room| room.trim_end_matches('%')) == Some(&share.to_string())
-    };
-    for share in FILLED.into_iter().filter(|share| !asked(share)) {
+    let room = search.arguments.room.as_deref().and_then(|room| fill_percent(room).ok());
+    for share in FILLED.into_iter().filter(|share| Some(*share) != room) {
         let text = format!("{share}%");
         let longer = size * f64::from(share) / 100.0 / FILL_RATE;
         out.push(Situation { longer, ..one(format!("{share} % full"), &["--fill", &text]) });

@@ -295,6 +295,16 @@ impl Ready {
         Ok(finished)
     }
 
+    /// Lets processes that the command leaves live on, until [`Ready::end`] or [`Ready::leave`].
+    pub fn stay(&mut self) {
+        self.warden.stay();
+    }
+
+    /// Waits until the processes that the command left have ended, for a while, and then ends them.
+    pub fn leave(mut self) -> Result<()> {
+        self.warden.leave()
+    }
+
     /// Ends all processes and mounts that the command left.
     pub fn end(mut self) -> Result<()> {
         self.warden.end().map(drop)

@@ -54,8 +54,14 @@ pub(super) trait Process {
     /// As [`command::Ready::wait`].
     fn wait(&mut self, limit: f64) -> Result<Finished>;
 
+    /// As [`command::Ready::stay`].
+    fn stay(&mut self);
+
     /// As [`command::Ready::end`].
     fn end(self: Box<Self>) -> Result<()>;
+
+    /// As [`command::Ready::leave`].
+    fn leave(self: Box<Self>) -> Result<()>;
 }
 
 /// This machine.
@@ -108,8 +114,16 @@ impl Process for command::Ready {
         command::Ready::wait(self, limit)
     }
 
+    fn stay(&mut self) {
+        command::Ready::stay(self);
+    }
+
     fn end(self: Box<Self>) -> Result<()> {
         command::Ready::end(*self)
+    }
+
+    fn leave(self: Box<Self>) -> Result<()> {
+        command::Ready::leave(*self)
     }
 }
 
@@ -122,7 +136,7 @@ pub(super) fn call(ground: &dyn Ground, command: &Command, scratch: &Path) -> Re
     process.go()?;
     let finished = process.wait(STEP_LIMIT)?;
     process.end()?;
-    succeeded(command, &finished)
+    succeeded(&name(command), &finished)
 }
 
 /// Like [`call`], with standard input written by `write`.
@@ -141,7 +155,7 @@ pub(super) fn feed(
     let finished = process.wait(STEP_LIMIT)?;
     process.end()?;
     // If the command failed, that is why writing to it failed.
-    succeeded(command, &finished).and(written)
+    succeeded(&name(command), &finished).and(written)
 }
 
 /// An unmeasured command that failed.
@@ -161,9 +175,14 @@ impl CallFailed {
     }
 }
 
-fn succeeded(command: &Command, finished: &Finished) -> Result<()> {
+fn name(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
-    match finished.failure(&words.join(" ".as_ref()).to_string_lossy()) {
+    words.join(" ".as_ref()).to_string_lossy().into_owned()
+}
+
+/// An error about `what` unless it did what it should.
+pub(super) fn succeeded(what: &str, finished: &Finished) -> Result<()> {
+    match finished.failure(what) {
         None => Ok(()),
         Some(reason) => bail!(CallFailed { reason, said: finished.said() }),
     }

@@ -25,6 +25,7 @@ pub mod protocol;
 mod restart;
 mod sandbox;
 pub mod scratch;
+mod served;
 mod settings;
 mod settle;
 mod shell;
@@ -50,6 +51,7 @@ use conditions::Taken;
 pub use figures::MOST_OUTPUT;
 use ground::{Ground, This};
 use scratch::Scratch;
+use served::Served;
 use tree::Tree;
 
 /// Limit of mkfs, mount, umount and fsck, in seconds of the lab's clock.
@@ -93,6 +95,9 @@ impl<'a> Agent<'a> {
             fio_folder: base_folder().join(format!("mountmark-fio-{}", std::process::id())),
             servers,
             top: cell.configuration.stack(places(devices).disks()).device(),
+            below: cell.configuration.below.as_ref().map(|_| places(devices).below_folder()),
+            served: Vec::new(),
+            stuck: false,
             rest: None,
             ended_parts: BTreeSet::new(),
             noted: BTreeSet::new(),
@@ -131,6 +136,12 @@ struct Agent<'a> {
     servers: Vec<u32>,
     /// The device that the file system under test is made on: the disk itself, or the uppermost layer's.
     top: String,
+    /// Where the file system below is mounted, if there is one.
+    below: Option<PathBuf>,
+    /// Programs that stay.
+    served: Served,
+    /// Whether what the file system stood on could not be taken away.
+    stuck: bool,
     /// What the disks had done when the machine last had settled, if that is known.
     rest: Option<Vec<[u64; 4]>>,
     ended_parts: BTreeSet<String>,
@@ -158,6 +169,7 @@ impl Agent<'_> {
         self.stage(Stage::Source);
         fs::create_dir_all(&self.devices.test_folder)?;
         fs::create_dir_all(&self.devices.source_folder)?;
+        self.below.as_deref().map_or(Ok(()), fs::create_dir_all)?;
         self.remember_settings();
         self.take_all(&protocol.source)?;
         if self.is_spoilt("source_prepare") || !self.lay(&protocol.layers)? {
@@ -178,12 +190,13 @@ impl Agent<'_> {
             tasks = Some((begin, outside::time()));
             if self.spoilt {
                 self.leave(&protocol.end);
-            } else {
-                if self.mounted {
-                    self.take_all(&protocol.end)?;
-                }
-                self.take_all(&protocol.check)?;
+            } else if self.mounted {
+                self.take_all(&protocol.end)?;
             }
+        }
+        self.stuck = !self.mounted && !self.take_away(&protocol.leave);
+        if tasks.is_some() && !self.spoilt {
+            self.take_all(&protocol.check)?;
         }
         if !self.mounted {
             self.take_away(&protocol.detach);

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use mountmark_job::mountinfo::is_mount_point;
 use mountmark_job::{Device, Times, mark};
 use mountmark_model::profile::Interval;
 use mountmark_model::{DeviceRecord, Metric, Stage};
 
 use super::command::{Finished, Keep, Kept};
 use super::probes::{Counters, DeviceCounters, now, seconds};
+use super::served::Until;
 use super::{Agent, device, settle};
 
 pub(super) struct Measurable {
@@ -28,12 +31,22 @@ pub(super) struct Measurable {
     pub(super) unmounted: bool,
     /// Whether it is the engine, which exchanges its job and results in the agent's folder.
     pub(super) gets_scratch: bool,
+    /// How long programs that it leaves running stay, if they do.
+    pub(super) stays: Option<Until>,
 }
 
 impl Measurable {
     /// A step of the protocol.
     pub(super) fn step(command: Command, unmounted: bool) -> Measurable {
-        Measurable { command, keep: Keep::Ends, of_suite: false, in_tree: false, unmounted, gets_scratch: false }
+        Measurable {
+            command,
+            keep: Keep::Ends,
+            of_suite: false,
+            in_tree: false,
+            unmounted,
+            gets_scratch: false,
+            stays: None,
+        }
     }
 }
 
@@ -71,6 +84,9 @@ impl Agent<'_> {
         let confined = job.of_suite.then(|| self.confined(job.in_tree));
         let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
         let mut ready = self.ground.start(&job.command, kept, None, confined, hand_down)?;
+        if job.stays.is_some() {
+            ready.stay();
+        }
         mark::task_begins(id);
         let begin = now();
         self.devices.trace.begin(begin);
@@ -92,8 +108,13 @@ impl Agent<'_> {
         let settle_begin = now();
         let mut settled = self.settle_measured(id)?;
         self.add_more(&mut settled.counters)?;
-        ready.end()?;
-        self.note_leftovers(&if job.of_suite { format!("task {id}") } else { id.to_owned() }, &finished);
+        match job.stays {
+            Some(until) => self.served.push((until, ready)),
+            None => {
+                ready.end()?;
+                self.note_leftovers(&if job.of_suite { format!("task {id}") } else { id.to_owned() }, &finished);
+            }
+        }
         let times = Times {
             returned: sync_begin - begin,
             durable: sync_end - begin,
@@ -157,15 +178,17 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Makes a step's or task's data durable: syncs the file system if it is mounted, else the device. A sentence if
-    /// the file system could not.
+    /// Makes a step's or task's data durable: syncs the file system if it is mounted, and the one below, else the device. A
+    /// sentence if a file system could not.
     fn sync(&self, unmounted: bool) -> Result<Option<String>> {
-        if unmounted {
+        let below = self.below.as_deref().filter(|folder| is_mount_point(folder));
+        if unmounted && below.is_none() {
             self.ground.flush(&self.top)?;
             return Ok(None);
         }
-        let synced = File::open(&self.devices.test_folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
-        Ok(match synced {
+        let sync = |folder: &Path| File::open(folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+        let synced = if unmounted { Ok(()) } else { sync(&self.devices.test_folder) };
+        Ok(match synced.and_then(|()| below.map_or(Ok(()), sync)) {
             // A read-only mount has nothing to write.
             Err(error) if error.raw_os_error() != Some(libc::EROFS) => {
                 Some(format!("what it wrote could not be made durable: {error}"))

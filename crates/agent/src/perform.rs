@@ -11,9 +11,10 @@ use mountmark_model::{Outcome, Stage, protocol_task};
 
 use super::Agent;
 use super::ground::{self, CallFailed};
+use super::served::Until;
 use crate::protocol::{Act, Disk, Part, Step};
 
-impl Agent<'_> {
+impl<'a> Agent<'a> {
     /// Takes steps in order until one ends the cell; false if one did.
     pub(super) fn take_all<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step<'s>>) -> Result<bool> {
         for step in steps {
@@ -32,11 +33,13 @@ impl Agent<'_> {
         Ok(false)
     }
 
-    /// Takes the layers away at the end of the cell; remarked on if one stays.
-    pub(super) fn take_away(&mut self, steps: &[Step]) {
-        if let Err(error) = self.take_all(steps) {
+    /// Takes away what the file system stood on at the end of the cell; false, which is remarked on, if something stays.
+    pub(super) fn take_away(&mut self, steps: &[Step]) -> bool {
+        let taken = self.take_all(steps);
+        if let Err(error) = &taken {
             self.note(format!("{error:#}"));
         }
+        taken.is_ok()
     }
 
     /// Takes a step; false if it ends the cell, which is said then.
@@ -47,18 +50,30 @@ impl Agent<'_> {
         match &step.act {
             _ if step.is_measured() => {}
             Act::Layer(command) => {
-                self.call(Disk::Test, std::slice::from_ref(command)).context("a layer below the file system")?
+                self.call(Disk::Test, std::slice::from_ref(command), &[]).context("a layer below the file system")?
             }
-            Act::Make(disk, command) | Act::Unmount(disk, command) => {
-                self.call(*disk, std::slice::from_ref(command))?
+            Act::Attach(disk, commands) => self.serve(Until::Detached(*disk), commands, &[])?,
+            Act::Detach(disk, commands) => {
+                self.call(*disk, commands, &[])?;
+                self.end_served(Until::Detached(*disk))?;
+            }
+            Act::Make(disk, commands) => self.call(*disk, commands, &[])?,
+            Act::Unmount(disk, commands) => {
+                self.call(*disk, commands, &[])?;
+                self.end_served(Until::Unmounted(*disk))?;
             }
             Act::Mount(disk, mount) => {
                 if *disk == Disk::Test {
                     self.hand_on(protocol_task::MOUNT)?;
                 }
-                self.call(*disk, &mount.commands().cloned().collect::<Vec<_>>())?;
+                let commands: Vec<_> = mount.commands().cloned().collect();
+                let done = mount.done(self.done());
+                match mount.is_served {
+                    true => self.serve(Until::Unmounted(*disk), &commands, done)?,
+                    false => self.call(*disk, &commands, done)?,
+                }
             }
-            Act::Forget(Disk::Test) => {
+            Act::Forget(Disk::Test | Disk::Below) => {
                 let devices = self.devices;
                 self.forget(&devices.test);
                 devices.more.iter().for_each(|member| self.forget(&member.device));
@@ -68,7 +83,7 @@ impl Agent<'_> {
                 self.forget(devices.source.as_ref().context("the lab has no second disk")?);
             }
             Act::Bring(command) => {
-                self.call(Disk::Test, std::slice::from_ref(command)).context("cannot copy the files")?
+                self.call(Disk::Test, std::slice::from_ref(command), &[]).context("cannot copy the files")?
             }
             Act::DropCaches => {
                 self.note("cold tasks have caches dropped before: the file system stays mounted".into());
@@ -78,13 +93,13 @@ impl Agent<'_> {
             Act::Script(Disk::Source, text) => {
                 self.untimed("source_prepare", text, &self.devices.source_folder).context("source_prepare failed")?;
             }
-            Act::Script(Disk::Test, text) if step.of == protocol_task::CAPACITY => {
+            Act::Script(_, text) if step.of == protocol_task::CAPACITY => {
                 self.stage(Stage::Capacity);
                 if let Err(error) = self.untimed(&name(step), text, &self.devices.test_folder) {
                     self.note(format!("{}: {error:#}", name(step)));
                 }
             }
-            Act::Script(Disk::Test, text) => self.untimed(&name(step), text, &self.devices.test_folder)?,
+            Act::Script(_, text) => self.untimed(&name(step), text, &self.devices.test_folder)?,
             Act::Vary => self.taken = self.vary_machine(),
             Act::Turn => self.turn_groups(),
             Act::DiskTime(is_kept) => (self.devices.measuring)(*is_kept),
@@ -108,11 +123,11 @@ impl Agent<'_> {
         Ok(true)
     }
 
-    /// Runs unmeasured commands of the protocol, which work on the agent's mounts.
-    pub(super) fn call(&mut self, disk: Disk, commands: &[Vec<String>]) -> Result<()> {
+    /// Runs unmeasured commands of the protocol, which work on the agent's mounts; `done` as in [`one_command`].
+    pub(super) fn call(&mut self, disk: Disk, commands: &[Vec<String>], done: &[i32]) -> Result<()> {
         match disk {
-            Disk::Test => {
-                let mut process = one_command(commands, self.done())?;
+            Disk::Test | Disk::Below => {
+                let mut process = one_command(commands, done)?;
                 self.set_step(&mut process);
                 ground::call(self.ground, &process, self.scratch.path()).map_err(|error| match error.downcast() {
                     Ok(CallFailed { reason, said }) => CallFailed { reason: self.explained(reason), said }.into(),
@@ -128,8 +143,8 @@ impl Agent<'_> {
     }
 
     /// Exit codes after which the file system can be mounted.
-    pub(super) fn done(&self) -> &[i32] {
-        let recovery = self.cell.configuration.filesystem.recovery.as_ref();
+    pub(super) fn done(&self) -> &'a [i32] {
+        let recovery = self.cell.configuration.base().filesystem.recovery.as_ref();
         recovery.map(|recovery| &*recovery.done).unwrap_or_default()
     }
 
@@ -168,7 +183,7 @@ pub(super) fn name(step: &Step) -> String {
     }
 }
 
-/// One process for several commands, of which all but the last may end with 0 or any code of `done`.
+/// One process for several commands, each of which must end with 0; the first of several may also end with a code of `done`.
 pub(super) fn one_command(commands: &[Vec<String>], done: &[i32]) -> Result<Command> {
     let (last, first) = commands.split_last().context("no command to run")?;
     if first.is_empty() {
@@ -181,8 +196,9 @@ pub(super) fn one_command(commands: &[Vec<String>], done: &[i32]) -> Result<Comm
         shlex::try_join(command.iter().map(String::as_str)).context("a command of the catalogue that no shell can run")
     };
     let mut script = String::new();
-    let good = done.iter().map(i32::to_string).collect::<Vec<_>>().join("|");
-    for command in first {
+    let of_first = done.iter().map(i32::to_string).collect::<Vec<_>>().join("|");
+    for (at, command) in first.iter().enumerate() {
+        let good = if at == 0 && !done.is_empty() { &of_first } else { "0" };
         script += &format!("{}\ncode=$?\ncase $code in {good}) ;; *) exit $code ;; esac\n", words(command)?);
     }
     script += &format!("exec {}", words(last)?);

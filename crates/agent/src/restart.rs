@@ -9,6 +9,7 @@ use super::command::{Keep, Kept};
 use super::ground::CallFailed;
 use super::measure::Measurable;
 use super::perform::one_command;
+use super::served::Until;
 use super::{Agent, STEP_LIMIT};
 use crate::protocol::{Act, Restarted, Step, TaskSteps};
 
@@ -109,22 +110,26 @@ impl Agent<'_> {
 
     /// Measures how it comes up; why it did not, if so.
     fn come_up(&mut self, task: &Task, restart: &Restarted, iteration: u32) -> Result<Option<Failure>> {
-        let configuration = &self.cell.configuration;
+        let configuration = self.cell.configuration.base();
         if configuration.filesystem.recovery.is_none() {
             bail!("the catalogue does not say how this file system recovers");
         }
         let up = restart.up.as_ref().context("there is no check with repairs")?;
-        let (is_repair, commands) = match &up.act {
-            Act::Mount(_, mount) => (false, mount.commands().cloned().collect()),
-            Act::Repair(command) => (true, vec![command.clone()]),
+        let (is_repair, commands, stays, done): (_, Vec<_>, _, &[i32]) = match &up.act {
+            Act::Mount(disk, mount) => {
+                let stays = mount.is_served.then_some(Until::Unmounted(*disk));
+                (false, mount.commands().cloned().collect(), stays, mount.done(self.done()))
+            }
+            Act::Repair(command) => (true, vec![command.clone()], None, &[]),
             act => bail!("{act:?} does not bring a machine up"),
         };
         self.take_all(&restart.replay).context("its log could not be replayed")?;
         self.ready(&task.id, iteration, self.cell.pause_seconds)?;
-        let mut process = one_command(&commands, self.done())?;
+        let mut process = one_command(&commands, done)?;
         self.set_step(&mut process);
         self.hand_on(&task.id)?;
-        let measured = self.measure(&task.id, &Measurable::step(process, is_repair), STEP_LIMIT)?;
+        let job = Measurable { stays, ..Measurable::step(process, is_repair) };
+        let measured = self.measure(&task.id, &job, STEP_LIMIT)?;
         let code = measured.finished.status.code();
         let ended = measured.finished.timed_out.is_none() && code.is_some_and(|code| self.done().contains(&code));
         self.mounted = !is_repair && code == Some(0);

@@ -5,31 +5,37 @@ use mountmark_model::{Metric, Outcome, protocol_task};
 
 use super::measure::Measurable;
 use super::perform::one_command;
+use super::served::Until;
 use super::{Agent, STEP_LIMIT};
 use crate::protocol::{Act, Step};
 
 impl Agent<'_> {
     /// Runs a program of the protocol and sends its figures; false if it failed, which ends the cell with that outcome.
     pub(super) fn measured_step(&mut self, step: &Step) -> Result<bool> {
-        let (id, command) = match &step.act {
-            Act::Make(_, command) | Act::Unmount(_, command) => (step.of, command),
-            Act::Mount(_, mount) => (step.of, &mount.command),
+        let id = step.of;
+        let (commands, stays) = match &step.act {
+            Act::Make(_, commands) | Act::Unmount(_, commands) => (commands, None),
+            Act::Mount(disk, mount) => (&mount.commands, mount.is_served.then_some(Until::Unmounted(*disk))),
             act => bail!("{act:?} is no program"),
         };
         if !self.mounted {
             self.forget(&self.devices.test);
         }
         self.ready(id, 0, 0.0)?;
-        let mut process = one_command(std::slice::from_ref(command), &[])?;
+        let mut process = one_command(commands, &[])?;
         self.set_step(&mut process);
         self.hand_on(id)?;
-        let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
-        let what = command.join(" ");
+        let job = Measurable { stays, ..Measurable::step(process, id != protocol_task::MOUNT) };
+        let measured = self.measure(id, &job, STEP_LIMIT)?;
+        let what = commands.iter().map(|command| command.join(" ")).collect::<Vec<_>>().join("; ");
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
         let Some(reason) = self.failure(&what, &measured.finished).or(unwritten) else {
             self.device(id, 0, measured.device);
             self.sample(id, 0, measured.values);
             self.ended(id, Outcome::Ok);
+            if let Act::Unmount(disk, _) = step.act {
+                self.end_served(Until::Unmounted(disk))?;
+            }
             return Ok(true);
         };
         let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.said()) };
@@ -89,7 +95,12 @@ impl Agent<'_> {
             self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
             return Ok(());
         }
-        let filesystem = &self.cell.configuration.filesystem;
+        if self.stuck {
+            let reason = "what the file system stood on could not be taken away".to_owned();
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
+            return Ok(());
+        }
+        let filesystem = &self.cell.configuration.base().filesystem;
         let Some((fsck, command)) = filesystem.fsck.as_ref().zip(command) else {
             let reason = filesystem.no_fsck.clone().unwrap_or_else(|| "no read-only check exists".to_owned());
             self.ended(protocol_task::FSCK, Outcome::Skipped { reason });

@@ -135,6 +135,7 @@ impl Agent<'_> {
                 in_tree: false,
                 unmounted: false,
                 gets_scratch: false,
+                stays: None,
             });
         }
         if task.workload.is_some() {
@@ -148,6 +149,7 @@ impl Agent<'_> {
                 in_tree: false,
                 unmounted: false,
                 gets_scratch: true,
+                stays: None,
             });
         }
         let is_read = |part: &Task| part.printed.is_some() && part.part_of.as_ref() == Some(&task.id);
@@ -159,6 +161,7 @@ impl Agent<'_> {
             in_tree: true,
             unmounted: false,
             gets_scratch: false,
+            stays: None,
         })
     }
 

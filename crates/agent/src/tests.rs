@@ -78,7 +78,13 @@ impl Process for Done {
         Ok(Finished { stdout: "0\n".into(), ..Finished::default() })
     }
 
+    fn stay(&mut self) {}
+
     fn end(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+
+    fn leave(self: Box<Self>) -> Result<()> {
         Ok(())
     }
 }
@@ -193,11 +199,11 @@ fn cells(catalogue: &Catalogue, fs: &str, suite: &str) -> Vec<Cell> {
 fn what_starts_is_what_a_dry_run_shows() {
     let catalogue = Catalogue::built_in().unwrap();
     let folder = tempfile::tempdir_in(super::base_folder()).unwrap();
-    let (mut seen, mut repaired, mut stacked, mut again) = (0, 0, 0, 0);
+    let (mut seen, mut repaired, mut stacked, mut again, mut over) = (0, 0, 0, 0, 0);
     let plain = catalogue.list::<mountmark_model::FileSystem>().map(|fs| fs.name.clone());
     // Each layer once, and one on another on two disks.
     let layered = catalogue.list::<Layer>().map(|layer| format!("btrfs@{}", layer.name));
-    for fs in plain.chain(layered).chain(["xfs@luks@lvm:stripes=2".to_owned()]) {
+    for fs in plain.chain(layered).chain(["xfs@luks@lvm:stripes=2", "overlay@ext4@luks"].map(str::to_owned)) {
         for suite in catalogue.list::<Suite>() {
             for mut cell in cells(&catalogue, &fs, &suite.name) {
                 let layers = cell.configuration.layers.len();
@@ -205,7 +211,11 @@ fn what_starts_is_what_a_dry_run_shows() {
                 assert_eq!(cell.tasks.iter().find_map(refused), None, "{}", suite.name);
                 for is_mounted in [false, true] {
                     cell.is_mounted = is_mounted;
-                    if is_mounted && (layers > 0 || cell.tasks.iter().any(|task| task.restart.is_some())) {
+                    if is_mounted
+                        && (layers > 0
+                            || cell.configuration.filesystem.has_own_commands()
+                            || cell.tasks.iter().any(|task| task.restart.is_some()))
+                    {
                         continue;
                     }
                     let (started, shown) = both(&cell, folder.path());
@@ -213,6 +223,14 @@ fn what_starts_is_what_a_dry_run_shows() {
                     let attached = started.iter().filter(|line| line.starts_with("cryptsetup open")).count();
                     let detached = started.iter().filter(|line| line.starts_with("cryptsetup close")).count();
                     assert_eq!(attached, detached, "{} on {fs}", suite.name);
+                    let below = |program: &str| {
+                        let is_of_below = |line: &&String| line.starts_with(program) && line.contains("/test-below");
+                        started.iter().filter(is_of_below).count()
+                    };
+                    if cell.configuration.below.is_some() {
+                        assert_eq!(below("mount -i -t ext4"), below("umount"), "{} on {fs}", suite.name);
+                        over += usize::from(below("umount") > 1);
+                    }
                     stacked += usize::from(layers == 2);
                     again += usize::from(attached > 1);
                     seen += 1;
@@ -223,4 +241,5 @@ fn what_starts_is_what_a_dry_run_shows() {
         }
     }
     assert!(seen > 200 && repaired > 5 && stacked > 5 && again > 0, "{seen} {repaired} {stacked} {again}");
+    assert!(over > 5, "{over}");
 }

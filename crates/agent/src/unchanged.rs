@@ -43,10 +43,11 @@ impl Agent<'_> {
     /// Unmounts without a measurement, if nothing holds it: the cell has failed already.
     pub(super) fn leave(&mut self, end: &[Step]) {
         for step in end {
-            if let Act::Unmount(disk, command) = &step.act
-                && let Err(error) = self.call(*disk, std::slice::from_ref(command)).and_then(|()| self.take_back())
-            {
-                self.note(format!("it stays mounted: {error:#}"));
+            let Act::Unmount(disk, commands) = &step.act else { continue };
+            match self.call(*disk, commands, &[]).and_then(|()| self.take_back()) {
+                // Its programs end with this cell.
+                Ok(()) => self.served.clear(),
+                Err(error) => self.note(format!("it stays mounted: {error:#}")),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The disks of a cell, as the agent has them in every lab.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -95,10 +95,22 @@ pub struct Places {
 }
 
 impl Places {
+    /// Where the file system is mounted on whose folder the one under test lies.
+    pub fn below_folder(&self) -> PathBuf {
+        below(&self.test_folder)
+    }
+
     /// All disks below the file system under test.
     pub fn disks(&self) -> Vec<String> {
         std::iter::once(&self.test).chain(&self.more).cloned().collect()
     }
+}
+
+/// The mount point of the file system below one that is mounted at `test`.
+pub fn below(test: &Path) -> PathBuf {
+    let mut name = test.as_os_str().to_owned();
+    name.push("-below");
+    name.into()
 }
 
 /// The corpus, a plain tar file, or a history.

@@ -21,7 +21,7 @@ mod trace;
 use anyhow::Result;
 use mountmark_model::{Cell, Event};
 
-pub use devices::{CorpusData, Device, Devices, Hold, Member, Places, Power};
+pub use devices::{CorpusData, Device, Devices, Hold, Member, Places, Power, below};
 pub use file_id::FileId;
 pub use in_guest::{LOOP, MODULES_FILE, SOURCE_FOLDER, TEST_FOLDER, carrier_room, places};
 pub use job::{CrashRegions, Job, MEDIA_START, Region};

@@ -10,7 +10,9 @@ use crate::{Bytes, Recovery, Stack, StackedLayer, TuningOption};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device, in mkfs as an
 /// argument of its own for all devices of a variant that takes several,
-/// `{options}` (an argument of its own) for the options of the configuration.
+/// `{options}` (an argument of its own) for the options of the configuration. In mkfs and in the lists of commands
+/// `{devices}` (an argument of its own) stands for all devices, `{name}` for a name that nothing else in the guest has,
+/// `{folder}` for where it is mounted, and `{below}` for the folder that it lies on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileSystem {
@@ -31,6 +33,27 @@ pub struct FileSystem {
     /// The mkfs command.
     #[serde(default)]
     pub mkfs: Vec<String>,
+    /// Commands that follow mkfs as part of it, such as one that takes away what mkfs has mounted.
+    // Omitted if empty, as all that follow: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_mkfs: Vec<Vec<String>>,
+    /// Commands that must run before it is made or mounted, such as one that starts a server; part of no figure. Programs
+    /// that they leave running stay until `detach`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attach: Vec<Vec<String>>,
+    /// Commands that mount it, if mount(8) with its type and device does not. `{options}` (an argument of its own) is `-o`
+    /// with the mount options, or nothing. Programs that they leave running stay until it is unmounted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mount: Vec<Vec<String>>,
+    /// Commands that take away what `mount` mounted; umount(8) if there is no `mount`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmount: Vec<Vec<String>>,
+    /// Commands that undo `attach`, when it is not mounted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detach: Vec<Vec<String>>,
+    /// It lies on a folder of another file system: the name of the one that is made there if `--fs` names none behind `@`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<String>,
     /// Arguments that keep mkfs from discarding the device; empty if it does not, or has none.
     // Configurations leave it out: a changed job text would change figures. What is used is among their options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -185,6 +208,9 @@ pub struct Configuration {
     /// How many disks mkfs gets, if several; it has no layers then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_disks: Option<u32>,
+    /// The file system on whose folder it lies; layers and disks are that one's then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Box<Configuration>>,
 }
 
 impl Configuration {
@@ -193,27 +219,24 @@ impl Configuration {
         crate::heading(&self.name)
     }
 
+    /// The one that is made on disks: itself, or the file system below.
+    pub fn base(&self) -> &Configuration {
+        self.below.as_deref().map_or(self, Configuration::base)
+    }
+
     /// Its layers on these disks.
     pub fn stack(&self, disks: Vec<String>) -> Stack<'_> {
-        Stack::new(&self.layers, disks)
+        Stack::new(&self.base().layers, disks)
     }
 
     /// How many disks it takes.
     pub fn disks(&self) -> u32 {
-        self.layers.last().map(|lowest| lowest.disks).or(self.own_disks).unwrap_or(1)
+        let base = self.base();
+        base.layers.last().map(|lowest| lowest.disks).or(base.own_disks).unwrap_or(1)
     }
 
     pub fn mkfs_command(&self, device: &str) -> Vec<String> {
         expand(&self.filesystem.mkfs, device, &self.mkfs_options)
-    }
-
-    /// The mkfs command on these disks.
-    pub fn mkfs_on(&self, disks: &[String]) -> Vec<String> {
-        let device = self.stack(disks.to_vec()).device();
-        let command = self.mkfs_command(&device);
-        let (true, Some((_, more))) = (self.layers.is_empty(), disks.split_first()) else { return command };
-        let with = |word: String| if word == device { [&[word], more].concat() } else { vec![word] };
-        command.into_iter().flat_map(with).collect()
     }
 
     /// The mount command; `-i` keeps mount(8) from calling a helper of the file system.
@@ -285,7 +308,7 @@ fn is_flag(argument: &str) -> bool {
     argument.len() == 2 && argument.starts_with('-')
 }
 
-fn expand(command: &[String], device: &str, options: &[String]) -> Vec<String> {
+pub(crate) fn expand(command: &[String], device: &str, options: &[String]) -> Vec<String> {
     let mut out = Vec::new();
     for argument in command {
         if argument == "{options}" {

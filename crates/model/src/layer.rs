@@ -185,6 +185,16 @@ fn fill(command: &[String], values: &BTreeMap<String, String>) -> Vec<String> {
     filled.collect()
 }
 
+/// A command with these devices and texts in the place of their words.
+pub(crate) fn on_devices(command: &[String], devices: &[String], mut words: BTreeMap<String, String>) -> Vec<String> {
+    words.insert("{device}".into(), devices.first().cloned().unwrap_or_default());
+    let spread = command.iter().flat_map(|argument| match argument.as_str() {
+        "{devices}" => devices.to_vec(),
+        _ => vec![argument.clone()],
+    });
+    fill(&spread.collect::<Vec<_>>(), &words)
+}
+
 /// The layers of a configuration on its disks.
 #[derive(Clone, Debug)]
 pub struct Stack<'a> {
@@ -232,15 +242,8 @@ impl<'a> Stack<'a> {
     ) -> Vec<(&'a str, Vec<String>)> {
         let Some(layer) = self.at(level) else { return Vec::new() };
         let below = self.below(level);
-        let mut words = named(level);
-        words.insert("{device}".into(), below.first().cloned().unwrap_or_default());
-        let expanded = |command: &Vec<String>| {
-            let spread = command.iter().flat_map(|argument| match argument.as_str() {
-                "{devices}" => below.clone(),
-                _ => vec![argument.clone()],
-            });
-            fill(&spread.collect::<Vec<_>>(), &words)
-        };
+        let words = named(level);
+        let expanded = |command: &Vec<String>| on_devices(command, &below, words.clone());
         part(layer).into_iter().map(|command| (layer.name.as_str(), expanded(command))).collect()
     }
 

@@ -1,6 +1,7 @@
 //! Checks of well-formed definitions: sentences that say how to correct a fault.
 
 pub(crate) mod filesystem;
+mod own_steps;
 
 use std::collections::BTreeSet;
 

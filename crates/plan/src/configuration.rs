@@ -11,7 +11,7 @@ use mountmark_model::facts::Facts;
 use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, split, words};
 
 use crate::bounds::is_word;
-use crate::{Catalogue, PlanError, Result, layers};
+use crate::{Catalogue, PlanError, Result, below, layers};
 
 /// The configurations of `--fs`, which may be given more than once, in the order written.
 pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
@@ -78,11 +78,15 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
             ));
         }
     }
-    let mut stacked = split(body, '@');
-    let body = stacked.remove(0);
-    let (name, options) = match body.split_once(':') {
+    standing(catalogue, text, body)
+}
+
+/// What a text without a label stands for: a file system, and what it stands on.
+pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<Configuration> {
+    let words = split(body, '@');
+    let (name, options) = match words[0].split_once(':') {
         Some((name, options)) => (name.trim(), Some(options)),
-        None => (body.trim(), None),
+        None => (words[0].trim(), None),
     };
     let filesystem = FileSystem {
         nodiscard: Vec::new(),
@@ -91,13 +95,15 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
         usual: false,
         ..catalogue.get::<FileSystem>(name)?.clone()
     };
+    let on = below::standing_on(catalogue, text, &filesystem, &words[1..])?;
     let mut configuration = Configuration {
         name: text.to_owned(),
         mkfs_options: Vec::new(),
         mount_options: filesystem.mount_options.clone(),
         filesystem,
-        layers: layers::stacked(catalogue, &stacked).map_err(|reason| wrong(text, reason))?,
+        layers: on.layers,
         own_disks: None,
+        below: on.below.map(Box::new),
     };
     let mut used = BTreeSet::new();
     for part in options.into_iter().flat_map(|options| split(options, '+')) {
@@ -125,9 +131,14 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
             if options.is_empty() || options.contains(char::is_whitespace) || options.split(',').any(str::is_empty) {
                 return Err(wrong(text, "mount= needs options without spaces, such as mount=noatime".into()));
             }
+            if !below::takes_mount_options(&configuration.filesystem) {
+                return Err(wrong(text, format!("the catalogue's commands that mount {name} take no options")));
+            }
             configuration.mount_options.extend(options.split(',').map(str::to_owned));
         } else {
-            let variant = variant(&configuration.filesystem, part).map_err(|reason| wrong(text, reason))?.clone();
+            let variant = variant(&configuration.filesystem, part)
+                .map_err(|reason| wrong(text, below::misplaced(&configuration, part).unwrap_or(reason)))?
+                .clone();
             configuration.mkfs_options.extend(variant.mkfs);
             configuration.mount_options.extend(variant.mount);
             if variant.disks.is_some() && !configuration.layers.is_empty() {
@@ -139,6 +150,7 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
             configuration.filesystem.recovery = variant.recovery.or(configuration.filesystem.recovery);
         }
     }
+    below::limit(&mut configuration);
     Ok(configuration)
 }
 
@@ -167,6 +179,10 @@ fn are_alike(one: &Configuration, other: &Configuration) -> bool {
         && one.mount_options == other.mount_options
         && layers::are_alike(&one.layers, &other.layers)
         && one.own_disks == other.own_disks
+        && match (&one.below, &other.below) {
+            (Some(one), Some(other)) => are_alike(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
 }
 
 /// The first configuration once more, labelled `control`: differences up to the one between these two mean nothing.
@@ -206,7 +222,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-fn wrong(text: &str, reason: String) -> PlanError {
+pub(crate) fn wrong(text: &str, reason: String) -> PlanError {
     PlanError::Configuration { text: text.to_owned(), reason }
 }
 

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Configuration, Layer, StackedLayer, names, split};
+use mountmark_model::{Configuration, FileSystem, Layer, StackedLayer, names, split};
 
 use crate::bounds::is_word;
 use crate::check::null;
+use crate::error::listed;
 use crate::{Catalogue, PlanError};
 
 /// The layers of `--fs`, each as it is written.
@@ -21,7 +22,7 @@ pub(crate) fn stacked(catalogue: &Catalogue, texts: &[&str]) -> Result<Vec<Stack
     for (at, text) in texts.iter().enumerate() {
         let mut parts = split(text.trim(), ':').into_iter().map(str::trim);
         let name = parts.next().unwrap_or_default();
-        let layer = catalogue.get::<Layer>(name).map_err(|error| unknown(&error, name))?;
+        let layer = catalogue.get::<Layer>(name).map_err(|error| unknown(catalogue, &error, name))?;
         if !known.insert(name) {
             return Err(format!("the layer {name} is in it twice"));
         }
@@ -51,8 +52,17 @@ pub(crate) fn stacked(catalogue: &Catalogue, texts: &[&str]) -> Result<Vec<Stack
     Ok(layers)
 }
 
-fn unknown(error: &PlanError, name: &str) -> String {
+fn unknown(catalogue: &Catalogue, error: &PlanError, name: &str) -> String {
     match name {
+        _ if catalogue.get::<FileSystem>(name).is_ok() => {
+            let upper = catalogue.list::<FileSystem>().filter(|one| one.below.is_some());
+            let upper: Vec<&str> = upper.map(|one| one.name.as_str()).collect();
+            format!(
+                "{name} is a file system, and not a layer; those that lie on a folder of another one have one file system below \
+                 them, first behind their own name: {}",
+                listed(&upper)
+            )
+        }
         "" => "an @ is followed by no layer; `mountmark list layers` lists all".to_owned(),
         _ => format!("{error}; an @ that is part of an option or a label is written \\@"),
     }
@@ -68,7 +78,12 @@ pub(crate) fn are_alike(some: &[StackedLayer], others: &[StackedLayer]) -> bool 
 
 /// Why a configuration cannot be had where there is no guest.
 pub(crate) fn needs_guest(configuration: &Configuration) -> Option<String> {
-    let what = match (configuration.layers.first(), configuration.own_disks) {
+    let base = configuration.base();
+    let has_own = |one: &Configuration| one.below.is_some() || one.filesystem.has_own_commands();
+    let what = match (base.layers.first(), base.own_disks) {
+        _ if has_own(configuration) || has_own(base) => {
+            format!("{}, which has commands of its own,", configuration.filesystem.name)
+        }
         (Some(layer), _) => format!("the layer {}", layer.name),
         (None, Some(disks)) => format!("an array of {disks} disks"),
         (None, None) => return None,

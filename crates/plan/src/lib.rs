@@ -6,6 +6,7 @@
 //! inside, which kernels or programs exist on this machine, or how anything is measured. Everything that fails by
 //! definitions alone is rejected here, before anything runs.
 
+mod below;
 mod bounds;
 mod brought;
 mod catalogue;

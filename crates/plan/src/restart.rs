@@ -79,7 +79,7 @@ pub(crate) fn allowed(suite: &Suite, lab: Lab, disk: &Disk) -> Result<()> {
 
 /// The tasks, those left out that the configuration's file system cannot do.
 pub(crate) fn possible(mut tasks: Vec<Task>, configuration: &Configuration) -> Vec<Task> {
-    let filesystem = &configuration.filesystem;
+    let filesystem = &configuration.base().filesystem;
     for task in &mut tasks {
         let Some(restart) = task.restart else { continue };
         let several = (restart.after.is_cut() && configuration.disks() > 1)
@@ -88,7 +88,13 @@ pub(crate) fn possible(mut tasks: Vec<Task>, configuration: &Configuration) -> V
             Some(recovery) => recovery.lacks(restart.then),
             None => Some(format!("The catalogue does not say how {} recovers: it has no [recovery].", filesystem.name)),
         };
-        task.skip = task.skip.take().or(reason).or(several);
+        let served = (configuration.below.is_some() && !filesystem.mount.is_empty()).then(|| {
+            format!(
+                "How {} comes up with a file system on it is not timed: it has commands of its own.",
+                filesystem.name
+            )
+        });
+        task.skip = task.skip.take().or(reason).or(several).or(served);
     }
     tasks
 }
@@ -141,6 +147,7 @@ mod tests {
                 mount_options: Vec::new(),
                 layers: Vec::new(),
                 own_disks: None,
+                below: None,
             };
             let task = possible(tasks.clone(), &configuration).remove(0);
             let can = configuration.repair_command("/dev/x").is_some();

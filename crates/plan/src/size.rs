@@ -47,7 +47,7 @@ pub(crate) fn least_of(
     corpora: &[RealisedCorpus],
     configuration: &Configuration,
 ) -> u64 {
-    let room = configuration.layers.iter().fold(0, |room: u64, layer| room.saturating_add(layer.room.0));
+    let room = configuration.base().layers.iter().fold(0, |room: u64, layer| room.saturating_add(layer.room.0));
     least(suite, options, corpora, &configuration.filesystem).saturating_add(room)
 }
 

@@ -65,7 +65,9 @@ fn vary_faults(vary: &Vary) -> Vec<String> {
 }
 
 fn cell_faults(cell: &Cell) -> Vec<String> {
-    let mut faults = check::filesystem::faults(&cell.configuration.filesystem);
+    let below = cell.configuration.below.iter().map(|below| &below.filesystem);
+    let all = std::iter::once(&cell.configuration.filesystem).chain(below);
+    let mut faults: Vec<String> = all.flat_map(check::filesystem::faults).collect();
     faults.extend(check::suite(&suite_of(cell)));
     faults.extend(cell.root.iter().flat_map(brought::tree_faults));
     faults.extend(check::disk(&cell.disk));

@@ -37,6 +37,9 @@ fn general_obstacle(filesystem: &FileSystem, arguments: &Arguments) -> Option<St
     if let Some(reason) = &filesystem.unavailable {
         return Some(reason.trim_end_matches('.').to_owned());
     }
+    if filesystem.below.is_some() || filesystem.has_own_commands() {
+        return Some("it is made and mounted by commands of its own, which no answer could give in two lines".into());
+    }
     // Whoever names a file system has decided that it is one for him, and kept.
     if arguments.fs.is_empty() {
         let general = fact(Topic::Purpose).filter(|fact| fact.is_met() == Some(false));

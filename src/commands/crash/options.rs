@@ -107,6 +107,14 @@ impl Options {
             workloads.push(log);
             disk_size = size;
         }
+        let has_own = |one: &&Configuration| one.below.is_some() || one.filesystem.has_own_commands();
+        if let Some(one) = configurations.iter().find(has_own) {
+            bail!(WrongUse(format!(
+                "--fs {}: power cuts are not tried on file systems with commands of their own yet, nor on those that lie on a folder \
+                 of another one; leave it out",
+                one.name
+            )));
+        }
         if let Some(one) = configurations.iter().find(|one| !one.layers.is_empty() || one.own_disks.is_some()) {
             bail!(WrongUse(format!(
                 "--fs {}: power cuts are not tried below layers yet, nor on several disks; leave the layer or variant out",

@@ -4,6 +4,7 @@
 mod mount;
 mod outline;
 mod restart;
+mod stand;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use mountmark_model::{Age, Cell, Fill, Metric, Source, SourceMedium, Task, TaskR
 pub use mount::Mount;
 pub use outline::{Line, outline};
 pub use restart::Restarted;
+use stand::Stand;
 
 /// What the steps of the second disk belong to.
 const SOURCE: &str = "source";
@@ -23,12 +25,14 @@ pub const HELD: &str = "held";
 /// Removes every file of the tasks.
 const REMOVE_ALL: &str = "find . -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .nilfs -exec rm -rf {} +";
 
-/// Which of a cell's disks.
+/// Which of a cell's file systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// The one under test.
     Test,
-    /// The second one.
+    /// The one on whose folder that lies.
+    Below,
+    /// That of the second disk.
     Source,
 }
 
@@ -71,12 +75,17 @@ pub enum Part {
 /// What is done. What is measured begins when the machine has settled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act<'a> {
-    /// A program makes, attaches or takes away a layer between the disk and the file system under test.
+    /// A program makes, attaches or takes away a layer between the disk and the file system under test, or makes the folder that
+    /// this one lies on.
     Layer(Vec<String>),
-    /// A program makes a file system.
-    Make(Disk, Vec<String>),
+    /// Programs that a file system needs before it is made or mounted.
+    Attach(Disk, Vec<Vec<String>>),
+    /// Programs that undo it.
+    Detach(Disk, Vec<Vec<String>>),
+    /// Programs make a file system.
+    Make(Disk, Vec<Vec<String>>),
     Mount(Disk, Mount),
-    Unmount(Disk, Vec<String>),
+    Unmount(Disk, Vec<Vec<String>>),
     /// Drops what the kernel has cached of a device that is not mounted.
     Forget(Disk),
     /// Drops the machine's caches: the file system is somebody else's, and stays mounted.
@@ -137,7 +146,7 @@ pub struct TaskSteps<'a> {
 pub struct Protocol<'a> {
     /// The second disk is made and filled; the modelled disks keep no time yet.
     pub source: Vec<Step<'a>>,
-    /// Layers are made and attached; the modelled disks keep no time yet.
+    /// Layers are made and attached, and the file system below is made and mounted; the modelled disks keep no time yet.
     pub layers: Vec<Step<'a>>,
     /// Until there is a file system for the tasks.
     pub begin: Vec<Step<'a>>,
@@ -145,6 +154,8 @@ pub struct Protocol<'a> {
     pub tasks: Vec<TaskSteps<'a>>,
     /// If the file system is still mounted after the tasks.
     pub end: Vec<Step<'a>>,
+    /// What it stands on is taken away down to the layers, when it is not mounted.
+    pub leave: Vec<Step<'a>>,
     /// Whatever became of the tasks.
     pub check: Option<Step<'a>>,
     /// Layers are taken away, the uppermost first, if they were attached and the file system is not mounted.
@@ -157,70 +168,58 @@ impl<'a> Protocol<'a> {
     /// The steps of a cell whose disks are in these places.
     pub fn of(cell: &'a Cell, places: &Places) -> Protocol<'a> {
         let configuration = &cell.configuration;
-        let stack = configuration.stack(places.disks());
-        let device = &stack.device();
+        let stand = Stand::of(configuration, places);
         let medium = cell.second_disk.as_ref();
-        let mount = Mount::sound(configuration, device, &places.test_folder);
-        let unmount = Act::Unmount(Disk::Test, unmount_command(&places.test_folder));
         let whole = |of: &'a str, act: Act<'a>| Step { of, part: Part::Whole, act };
         let mut begin: Vec<_> = medium.iter().map(|_| whole(SOURCE, source_mount(places))).collect();
         begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Vary)));
         let mut end = Vec::new();
         // What somebody else has mounted is taken as it is.
         if !cell.is_mounted {
-            begin.push(whole(protocol_task::MKFS, Act::Make(Disk::Test, configuration.mkfs_on(&places.disks()))));
-            begin.push(whole(protocol_task::MOUNT, Act::Mount(Disk::Test, mount.clone())));
+            begin.push(whole(protocol_task::MKFS, stand.make()));
+            begin.push(whole(protocol_task::MOUNT, stand.mount()));
         }
         begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Turn)));
         if !cell.is_mounted {
             const NEW: &[Metric] = &[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE];
             begin.push(whole(protocol_task::CAPACITY, Act::Capacity(NEW)));
-            begin.extend(held(cell, places, &mount));
+            begin.extend(held(cell, &stand));
             end = vec![
                 whole(protocol_task::CAPACITY, Act::Script(Disk::Test, REMOVE_ALL)),
                 whole(protocol_task::CAPACITY, Act::Settle),
                 whole(protocol_task::CAPACITY, Act::Capacity(&[Metric::CAPACITY_RESIDUAL])),
-                whole(protocol_task::UMOUNT, unmount.clone()),
+                whole(protocol_task::UMOUNT, stand.unmount()),
             ];
         }
         let brought = cell.root.as_ref().map(|root| bring_command(root, places));
         begin.extend(brought.map(|command| whole(SOURCE, Act::Bring(command))));
         Protocol {
             source: medium.map(|medium| lay_out(cell, medium, places)).unwrap_or_default(),
-            layers: layered(stack.make(), Part::Whole),
+            layers: if cell.is_mounted { Vec::new() } else { stand.lay() },
             begin,
-            tasks: cell.tasks.iter().map(|task| task_steps(cell, task, places, &mount)).collect(),
+            tasks: cell.tasks.iter().map(|task| task_steps(cell, task, places, &stand)).collect(),
             end,
+            leave: if cell.is_mounted { Vec::new() } else { stand.leave() },
             check: (!cell.is_mounted)
-                .then(|| whole(protocol_task::FSCK, Act::Check(configuration.fsck_command(device)))),
-            detach: layered(stack.detach(), Part::Whole),
-            close: medium.map(|_| whole(SOURCE, Act::Unmount(Disk::Source, unmount_command(&places.source_folder)))),
+                .then(|| whole(protocol_task::FSCK, Act::Check(configuration.base().fsck_command(&stand.device())))),
+            detach: stand.detach(),
+            close: medium.map(|_| whole(SOURCE, unmount_source(places))),
         }
     }
 }
 
 /// How the file system gets what it holds before the tasks, of which nothing stays in memory.
-fn held<'a>(cell: &'a Cell, places: &Places, mount: &Mount) -> Vec<Step<'a>> {
+fn held<'a>(cell: &'a Cell, stand: &Stand<'a>) -> Vec<Step<'a>> {
     let held: Vec<Act<'a>> = cell.fill.iter().map(Act::Fill).chain(cell.age.iter().map(Act::Age)).collect();
     if held.is_empty() {
         return Vec::new();
     }
-    let stack = cell.configuration.stack(places.disks());
-    let layer = |(_, command): (&str, Vec<String>)| Act::Layer(command);
     let mut acts: Vec<Act<'a>> = std::iter::once(Act::DiskTime(false)).chain(held).collect();
-    acts.push(Act::Unmount(Disk::Test, unmount_command(&places.test_folder)));
-    acts.extend(stack.detach().into_iter().map(layer));
-    acts.push(Act::Forget(Disk::Test));
-    acts.extend(stack.attach().into_iter().map(layer));
-    acts.extend([Act::Mount(Disk::Test, mount.clone()), Act::DiskTime(true)]);
+    acts.extend(stand.down().into_iter().chain(stand.up()));
+    acts.push(Act::DiskTime(true));
     let steps = acts.into_iter().map(|act| Step { of: HELD, part: Part::Whole, act });
     let came_to = Act::Capacity(&[Metric::CAPACITY_FILLED]);
     steps.chain([Step { of: protocol_task::CAPACITY, part: Part::Whole, act: came_to }]).collect()
-}
-
-/// The steps of layers, each with the name of its layer.
-fn layered<'a>(commands: Vec<(&'a str, Vec<String>)>, part: Part) -> Vec<Step<'a>> {
-    commands.into_iter().map(|(of, command)| Step { of, part, act: Act::Layer(command) }).collect()
 }
 
 /// How the second disk gets its contents.
@@ -228,7 +227,7 @@ fn lay_out<'a>(cell: &'a Cell, medium: &SourceMedium, places: &Places) -> Vec<St
     let folder = &places.source_folder;
     let step = |part: Part, act: Act<'a>| Step { of: SOURCE, part, act };
     let mut steps = vec![
-        step(Part::Whole, Act::Make(Disk::Source, plain::make_command(&places.source))),
+        step(Part::Whole, Act::Make(Disk::Source, vec![plain::make_command(&places.source)])),
         step(Part::Whole, source_mount(places)),
     ];
     let corpus = match medium.layout {
@@ -243,12 +242,12 @@ fn lay_out<'a>(cell: &'a Cell, medium: &SourceMedium, places: &Places) -> Vec<St
     steps.extend(corpus.map(|act| step(Part::Whole, act)));
     steps.extend(cell.source_prepare.as_deref().map(|text| step(Part::Prepare, Act::Script(Disk::Source, text))));
     steps.push(step(Part::Whole, Act::Sync));
-    steps.push(step(Part::Whole, Act::Unmount(Disk::Source, unmount_command(folder))));
+    steps.push(step(Part::Whole, unmount_source(places)));
     steps.push(step(Part::Whole, Act::Forget(Disk::Source)));
     steps
 }
 
-fn task_steps<'a>(cell: &'a Cell, task: &'a Task, places: &Places, mount: &Mount) -> TaskSteps<'a> {
+fn task_steps<'a>(cell: &'a Cell, task: &'a Task, places: &Places, stand: &Stand<'a>) -> TaskSteps<'a> {
     let none = TaskSteps { task, prepare: None, remount: Vec::new(), work: None, restart: None, cleanup: None };
     if task.skip.is_some() || task.part_of.is_some() {
         return none;
@@ -258,33 +257,27 @@ fn task_steps<'a>(cell: &'a Cell, task: &'a Task, places: &Places, mount: &Mount
     let cut = task.restart.is_some_and(|restart| restart.after.is_cut());
     TaskSteps {
         prepare: task.prepare.as_deref().map(|text| script(Part::Prepare, text)),
-        remount: if task.cold { remount(cell, places, mount) } else { Vec::new() }
+        remount: if task.cold { remount(cell, places, stand) } else { Vec::new() }
             .into_iter()
             .map(|act| step(Part::Remount, act))
             .collect(),
         work: Some(step(Part::Run, Act::Work { task, cut })),
-        restart: task.restart.map(|restart| restart::steps(cell, task, restart, places)),
+        restart: task.restart.map(|restart| restart::steps(task, restart, cell.configuration.base(), stand)),
         cleanup: task.cleanup.as_deref().map(|text| script(Part::Cleanup, text)),
         ..none
     }
 }
 
 /// How the next reads are made to come from the disks. What layers have cached goes with them.
-fn remount<'a>(cell: &Cell, places: &Places, mount: &Mount) -> Vec<Act<'a>> {
-    let stack = cell.configuration.stack(places.disks());
-    let layer = |(_, command): (&str, Vec<String>)| Act::Layer(command);
+fn remount<'a>(cell: &Cell, places: &Places, stand: &Stand<'a>) -> Vec<Act<'a>> {
     let mut acts = Vec::new();
     if cell.is_mounted {
         acts.push(Act::DropCaches);
     } else {
-        acts.push(Act::Unmount(Disk::Test, unmount_command(&places.test_folder)));
-        acts.extend(stack.detach().into_iter().map(layer));
-        acts.push(Act::Forget(Disk::Test));
-        acts.extend(stack.attach().into_iter().map(layer));
-        acts.push(Act::Mount(Disk::Test, mount.clone()));
+        acts.extend(stand.down().into_iter().chain(stand.up()));
     }
     if cell.second_disk.is_some() {
-        acts.push(Act::Unmount(Disk::Source, unmount_command(&places.source_folder)));
+        acts.push(unmount_source(places));
         acts.push(Act::Forget(Disk::Source));
         acts.push(source_mount(places));
     }
@@ -314,6 +307,6 @@ pub fn fio_command(folder: &Path) -> Vec<String> {
     ["fio", "--output-format=json", "--eta=never", "--aux-path", &folder, &job].map(str::to_owned).into()
 }
 
-fn unmount_command(folder: &Path) -> Vec<String> {
-    vec!["umount".to_owned(), folder.display().to_string()]
+fn unmount_source<'a>(places: &Places) -> Act<'a> {
+    Act::Unmount(Disk::Source, vec![vec!["umount".to_owned(), places.source_folder.display().to_string()]])
 }

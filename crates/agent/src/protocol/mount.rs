@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use mountmark_job::plain;
-use mountmark_model::Configuration;
+use mountmark_model::{Configuration, Site};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 
@@ -13,8 +13,10 @@ use rustix::mount::{MountFlags, mount};
 pub struct Mount {
     /// What must run first; empty if nothing must.
     pub before: Vec<String>,
-    /// mount(8) with its arguments.
-    pub command: Vec<String>,
+    /// mount(8) with its arguments, or the file system's own commands.
+    pub commands: Vec<Vec<String>>,
+    /// Whether programs that the commands leave running serve it.
+    pub is_served: bool,
     kind: String,
     /// As given to `-o`.
     options: Vec<String>,
@@ -24,22 +26,28 @@ pub struct Mount {
 
 impl Mount {
     /// Of a file system that was unmounted.
-    pub fn sound(configuration: &Configuration, device: &str, folder: &Path) -> Mount {
-        let folder = folder.display().to_string();
+    pub fn sound(configuration: &Configuration, site: &Site) -> Mount {
         Mount {
             before: Vec::new(),
-            command: configuration.mount_command(device, &folder),
+            commands: configuration.mount(site),
+            is_served: !configuration.filesystem.mount.is_empty(),
             kind: configuration.filesystem.mount_type.clone(),
             options: configuration.mount_options.clone(),
-            device: device.to_owned(),
-            folder,
+            device: site.device().to_owned(),
+            folder: site.folder.clone(),
         }
     }
 
     /// Of a file system that was not.
-    pub fn after_cut(configuration: &Configuration, device: &str, folder: &Path) -> Mount {
-        let before = configuration.before_mount_command(device).unwrap_or_default();
-        Mount { before, ..Mount::sound(configuration, device, folder) }
+    pub fn after_cut(configuration: &Configuration, site: &Site) -> Mount {
+        let before = configuration.before_mount_command(site.device()).unwrap_or_default();
+        Mount { before, ..Mount::sound(configuration, site) }
+    }
+
+    /// This one, and then the one that lies on a folder of it.
+    pub(super) fn with(mut self, upper: Mount) -> Mount {
+        self.commands.extend(upper.commands);
+        Mount { before: self.before, commands: self.commands, ..upper }
     }
 
     /// Of a disk that only holds files for the one under test.
@@ -47,7 +55,8 @@ impl Mount {
         let folder = folder.display().to_string();
         Mount {
             before: Vec::new(),
-            command: ["mount", "-i", "-t", plain::TYPE, device, &folder].map(str::to_owned).into(),
+            commands: vec![["mount", "-i", "-t", plain::TYPE, device, &folder].map(str::to_owned).into()],
+            is_served: false,
             kind: plain::TYPE.to_owned(),
             options: Vec::new(),
             device: device.to_owned(),
@@ -57,10 +66,16 @@ impl Mount {
 
     /// All commands, in order.
     pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
-        Some(&self.before).filter(|before| !before.is_empty()).into_iter().chain([&self.command])
+        Some(&self.before).filter(|before| !before.is_empty()).into_iter().chain(&self.commands)
     }
 
-    /// Mounts by mount(2) as `command` would, without starting a program. `before` is the caller's.
+    /// Exit codes after which the first of the commands was done, beside 0; `recovery` are those of what runs before.
+    pub fn done<'d>(&self, recovery: &'d [i32]) -> &'d [i32] {
+        if self.before.is_empty() { &[] } else { recovery }
+    }
+
+    /// Mounts by mount(2) as mount(8) would, without starting a program; not for a file system with commands of its own.
+    /// `before` is the caller's.
     pub fn call(&self) -> Result<(), Errno> {
         let (flags, data) = flags_and_data(&self.options);
         let data = CString::new(data).map_err(|_| Errno::INVAL)?;

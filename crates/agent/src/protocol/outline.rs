@@ -26,7 +26,8 @@ pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
     for steps in &protocol.tasks {
         lines.task(steps);
     }
-    lines.steps(protocol.end.iter().chain(&protocol.check).chain(&protocol.detach).chain(&protocol.close));
+    lines.steps(protocol.end.iter().chain(&protocol.leave).chain(&protocol.check));
+    lines.steps(protocol.detach.iter().chain(&protocol.close));
     lines.lines
 }
 
@@ -72,14 +73,13 @@ impl<'a> Lines<'a> {
     /// What an act starts or does, each a line; none for what only waits, asks or forgets.
     fn texts(&self, act: &Act) -> Vec<String> {
         match act {
-            Act::Layer(command)
-            | Act::Make(_, command)
-            | Act::Unmount(_, command)
-            | Act::Repair(command)
-            | Act::Check(Some(command))
-            | Act::Bring(command) => {
+            Act::Layer(command) | Act::Repair(command) | Act::Check(Some(command)) | Act::Bring(command) => {
                 vec![quoted(command)]
             }
+            Act::Attach(_, commands)
+            | Act::Detach(_, commands)
+            | Act::Make(_, commands)
+            | Act::Unmount(_, commands) => commands.iter().map(|command| quoted(command)).collect(),
             Act::Mount(_, mount) => mount.commands().map(|command| quoted(command)).collect(),
             Act::Check(None) => vec!["nothing: there is no read-only check".into()],
             Act::Forget(_) | Act::Settle | Act::Sync | Act::Capacity(_) | Act::DiskTime(_) => Vec::new(),

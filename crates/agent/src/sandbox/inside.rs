@@ -128,7 +128,11 @@ pub(super) fn live(order: &Order, go: RawFd, report: RawFd) -> ! {
         let after = order.test.as_ref().map(mounted_at);
         said.moved = matches!(after, Some(Ok(_))) && after != before;
         said.send(report);
-        heard(go);
+        if heard(go) {
+            // All that it left has this process for a parent.
+            // SAFETY: a plain system call.
+            while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) } > 0 {}
+        }
     }
     leave()
 }

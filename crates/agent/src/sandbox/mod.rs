@@ -42,6 +42,8 @@ use inside::{Order, Report, Step, Words};
 
 /// Seconds that killed processes have to end. A process stuck in the kernel ignores even SIGKILL.
 const KILL_LIMIT: f64 = 60.0;
+/// Seconds that processes have to end by themselves when what they served is gone.
+const LEAVE_LIMIT: f64 = 10.0;
 
 /// A command with its own mounts.
 #[derive(Clone, Copy)]
@@ -93,6 +95,8 @@ pub(super) struct Sandbox {
     go: File,
     report: File,
     is_gone: bool,
+    /// Whether processes that the command leaves live on.
+    stays: bool,
     program: String,
 }
 
@@ -122,7 +126,7 @@ impl Sandbox {
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a process")?;
         let program = command.get_program().to_string_lossy().into_owned();
         let (go, report) = (File::from(OwnedFd::from(go)), File::from(OwnedFd::from(report)));
-        let mut warden = Sandbox { pid, pidfd, go, report, is_gone: false, program };
+        let mut warden = Sandbox { pid, pidfd, go, report, is_gone: false, stays: false, program };
         drop((go_read, report_write));
         match warden.hear()? {
             Some(_) => Ok(warden),
@@ -141,7 +145,7 @@ impl Sandbox {
         let is_ready = ready_within(&self.report, limit, printed.as_deref_mut())?;
         let report = if is_ready { self.hear()? } else { None };
         let mut killed = ExitStatus::default();
-        if report.as_ref().is_none_or(|report| report.leftovers) {
+        if report.as_ref().is_none_or(|report| report.leftovers && !self.stays) {
             killed = self.end()?;
             // What those that were killed had printed.
             printed.map(Printed::read);
@@ -158,6 +162,19 @@ impl Sandbox {
             None if is_ready => End::Killed(killed),
             None => End::Limit,
         })
+    }
+
+    /// Processes that the command leaves are not ended when it returns.
+    pub(super) fn stay(&mut self) {
+        self.stays = true;
+    }
+
+    /// Waits until all that is left of the command has ended, for at most [`LEAVE_LIMIT`]; then kills it.
+    pub(super) fn leave(&mut self) -> Result<()> {
+        // The warden then ends with the last of them. If it is gone, so are they.
+        let _ = self.go.write_all(&[1]);
+        ready_within(&self.pidfd, LEAVE_LIMIT, None)?;
+        self.end().map(drop)
     }
 
     /// Kills all that is left of the command; returns the warden's exit status.

@@ -17,7 +17,7 @@ use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::{Mark, Policy};
 use mountmark_crash::workload::{Op, Workload, last_name};
 use mountmark_job::PATH;
-use mountmark_model::Cell;
+use mountmark_model::{Cell, Site};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
@@ -174,12 +174,16 @@ impl Witness<'_> {
 
     /// How the file system is mounted when it was unmounted.
     fn sound(&self) -> Mount {
-        Mount::sound(&self.cell.configuration, &self.disk.device.path, Path::new(FOLDER))
+        Mount::sound(&self.cell.configuration, &self.site())
     }
 
     /// How it is mounted after a power cut.
     fn after_cut(&self) -> Mount {
-        Mount::after_cut(&self.cell.configuration, &self.disk.device.path, Path::new(FOLDER))
+        Mount::after_cut(&self.cell.configuration, &self.site())
+    }
+
+    fn site(&self) -> Site {
+        Site::on(vec![self.disk.device.path.clone()], Path::new(FOLDER))
     }
 
     /// Unmounts if anything is mounted, and waits until the disk is closed; why that failed.

@@ -10,6 +10,15 @@ use crate::image::packages::Packages;
 impl Emulator {
     /// Why a configuration cannot run, in a sentence: the file system's reasons first, then those of its layers.
     pub(super) fn lacks_for(&self, configuration: &Configuration) -> Result<Option<String>> {
+        if let Some(reason) = self.lacks_for_one(configuration)? {
+            return Ok(Some(reason));
+        }
+        let Some(below) = &configuration.below else { return Ok(None) };
+        let reason = self.lacks_for_one(below)?;
+        Ok(reason.map(|reason| format!("{}, which lies below: {reason}", below.filesystem.name)))
+    }
+
+    fn lacks_for_one(&self, configuration: &Configuration) -> Result<Option<String>> {
         let filesystem = &configuration.filesystem;
         if let Some(reason) = &filesystem.unavailable {
             return Ok(Some(reason.clone()));

@@ -1,7 +1,7 @@
 //! Requirements of a cell: of the kernel and of the image, and the job it gets.
 
 use mountmark_job::kernel_options::For;
-use mountmark_model::{Cell, Disk, RealisedCorpus};
+use mountmark_model::{Cell, Configuration, Disk, RealisedCorpus};
 
 use crate::image::Wanted;
 
@@ -13,21 +13,8 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
     cell.repeat = 0;
     cell.point = None;
     cell.target = None;
-    cell.configuration.name.clear();
-    let filesystem = &mut cell.configuration.filesystem;
-    filesystem.variants.clear();
-    filesystem.crash = None;
-    filesystem.synced_lost.clear();
-    filesystem.roomy_size = None;
-    for layer in &mut cell.configuration.layers {
-        layer.modules.clear();
-        layer.packages.clear();
-        layer.tools.clear();
-    }
-    let filesystem = &mut cell.configuration.filesystem;
-    if cell.tasks.iter().all(|task| task.restart.is_none()) {
-        filesystem.recovery = None;
-    }
+    let restarts = cell.tasks.iter().any(|task| task.restart.is_some());
+    strip(&mut cell.configuration, restarts);
     if let Some(age) = &mut cell.age {
         [&mut age.text, &mut age.sha256, &mut age.path].into_iter().for_each(String::clear);
     }
@@ -36,6 +23,28 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
         medium.corpus = RealisedCorpus::default();
     }
     cell
+}
+
+/// What its guest has no use for.
+fn strip(configuration: &mut Configuration, restarts: bool) {
+    configuration.name.clear();
+    let filesystem = &mut configuration.filesystem;
+    filesystem.variants.clear();
+    filesystem.crash = None;
+    filesystem.synced_lost.clear();
+    filesystem.roomy_size = None;
+    if !restarts {
+        filesystem.recovery = None;
+    }
+    for layer in &mut configuration.layers {
+        layer.modules.clear();
+        layer.packages.clear();
+        layer.tools.clear();
+    }
+    if let Some(below) = &mut configuration.below {
+        below.filesystem.about.clear();
+        strip(below, restarts);
+    }
 }
 
 pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &Disk> {
@@ -60,7 +69,8 @@ pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
 }
 
 pub(super) fn wanted(cell: &Cell) -> Wanted {
-    let filesystem = &cell.configuration.filesystem;
+    let configuration = &cell.configuration;
+    let filesystem = &configuration.base().filesystem;
     let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];
     let restarts = cell.tasks.iter().any(|task| task.restart.is_some());
     let recovery = filesystem.recovery.iter().filter(|_| restarts);
@@ -80,7 +90,17 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
         modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
         brought: None,
     };
-    for layer in &cell.configuration.layers {
+    if configuration.below.is_some() {
+        let upper = &configuration.filesystem;
+        wanted.packages.extend(upper.packages.iter().cloned());
+        wanted.programs.extend(upper.mkfs.first().into_iter().chain(&upper.tools).cloned());
+        wanted.modules.extend(upper.modules.iter().cloned());
+    }
+    for one in std::iter::once(configuration).chain(configuration.below.as_deref()) {
+        let commands = one.filesystem.own_commands().into_iter().flat_map(|(_, commands)| commands);
+        wanted.programs.extend(commands.filter_map(|command| command.first()).cloned());
+    }
+    for layer in &configuration.base().layers {
         wanted.packages.extend(layer.packages.iter().cloned());
         wanted.programs.extend(layer.commands().filter_map(|command| command.first()).chain(&layer.tools).cloned());
         wanted.modules.extend(layer.modules.iter().cloned());

@@ -213,7 +213,9 @@ fn filesystems() -> Vec<FileSystem> {
 /// The commands of a file system that start a program of its packages.
 fn commands(filesystem: &FileSystem) -> Vec<String> {
     let recovery = filesystem.recovery.iter().flat_map(|recovery| [&recovery.before_mount, &recovery.repair]);
-    let all = [&filesystem.mkfs].into_iter().chain(filesystem.fsck.iter().map(|fsck| &fsck.command)).chain(recovery);
+    // On a folder it only makes folders.
+    let mkfs = Some(&filesystem.mkfs).filter(|_| filesystem.below.is_none());
+    let all = mkfs.into_iter().chain(filesystem.fsck.iter().map(|fsck| &fsck.command)).chain(recovery);
     all.filter_map(|command| command.first()).chain(&filesystem.tools).cloned().collect()
 }
 

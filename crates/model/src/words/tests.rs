@@ -16,6 +16,7 @@ fn with(program: &str, mkfs: &str, mount: &str) -> Configuration {
         mount_options: words(mount, ','),
         layers: Vec::new(),
         own_disks: None,
+        below: None,
     }
 }
 
@@ -197,6 +198,7 @@ fn the_catalogues_own_commands_are_accepted() {
                 },
                 layers: Vec::new(),
                 own_disks: None,
+                below: None,
             };
             // What goes through a shell is not looked into, so it is for guests alone.
             let is_script = filesystem.mkfs.first().is_some_and(|program| program == "sh");

@@ -3,6 +3,7 @@
 use mountmark_model::promises::{Documented, SyncedLost};
 use mountmark_model::{FileSystem, TuningOption, facts, names};
 
+use super::own_steps::faults as own_steps;
 use crate::bounds::is_word;
 use crate::check::null;
 use crate::restart;
@@ -40,10 +41,11 @@ pub(crate) fn faults(fs: &FileSystem) -> Vec<String> {
         faults.extend(restart::faults(recovery));
     }
     if fs.unavailable.is_none() {
-        if !device(&fs.mkfs) {
+        if fs.below.is_none() && !device(&fs.mkfs) {
             faults.push("mkfs must be a command with {device} in it; or say in `unavailable` why there is none".into());
         }
         match (&fs.fsck, &fs.no_fsck) {
+            _ if fs.below.is_some() => {}
             (None, None) => faults.push("there is neither an [fsck] nor a sentence in no_fsck".into()),
             (Some(_), Some(_)) => faults.push("there is both an [fsck] and a no_fsck; keep one".into()),
             _ => {}
@@ -53,6 +55,7 @@ pub(crate) fn faults(fs: &FileSystem) -> Vec<String> {
         }
     }
     fsck(fs, &mut faults);
+    faults.extend(own_steps(fs));
     faults.extend(fs.synced_lost.iter().filter_map(SyncedLost::fault));
     faults.extend(facts::faults(&fs.facts));
     faults.extend(fs.tuning.iter().filter_map(TuningOption::fault));
@@ -71,7 +74,7 @@ pub(crate) fn faults(fs: &FileSystem) -> Vec<String> {
 
 /// Whether the command has a place for the device.
 fn device(command: &[String]) -> bool {
-    command.iter().any(|argument| argument.contains("{device}"))
+    command.iter().any(|argument| argument.contains("{device}") || argument == "{devices}")
 }
 
 /// Whether mkfs has a place for further options.

@@ -53,10 +53,10 @@ fn on_folder(fs: &FileSystem) -> Vec<String> {
         faults.push("it lies on a folder, which mount(8) alone does not mount: give mount and unmount".into());
     }
     let of_device = [
-        ("fsck", fs.fsck.is_some()),
+        ("[fsck]", fs.fsck.is_some()),
         ("no_fsck", fs.no_fsck.is_some()),
-        ("recovery", fs.recovery.is_some()),
-        ("crash", fs.crash.is_some()),
+        ("[recovery]", fs.recovery.is_some()),
+        ("[crash]", fs.crash.is_some()),
         ("nodiscard", !fs.nodiscard.is_empty()),
         ("disks of a variant", fs.variants.values().any(|variant| variant.disks.is_some())),
     ];

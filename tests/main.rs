@@ -25,6 +25,7 @@ mod engines;
 mod factors;
 mod failures;
 mod filesystems;
+mod folders;
 mod forgeries;
 mod generate;
 mod held;

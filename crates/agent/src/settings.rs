@@ -127,8 +127,17 @@ impl Settings {
                 let options: BTreeSet<_> =
                     options.chain(full.lines()).filter(|option| !FATES.contains(option)).collect();
                 let options: Vec<_> = options.into_iter().collect();
-                self.0.insert(format!("the mount option at {}", mount.point), options.join(","));
+                self.0.insert(name_at(&mount.point), options.join(","));
             }
+        }
+    }
+
+    /// Takes over the options of one mount.
+    pub fn adopt(&mut self, other: &Settings, point: &Path) {
+        let name = name_at(&point.to_string_lossy());
+        match other.0.get(&name) {
+            Some(options) => drop(self.0.insert(name, options.clone())),
+            None => drop(self.0.remove(&name)),
         }
     }
 
@@ -192,6 +201,11 @@ fn apart(one: &str, other: &str) -> String {
     }
     let lacks = |word: &&str| !other.split(',').any(|found| found == *word);
     one.split(',').filter(lacks).collect::<Vec<_>>().join(",")
+}
+
+/// What the options of a mount are called.
+fn name_at(point: &str) -> String {
+    format!("the mount option at {point}")
 }
 
 #[cfg(test)]

@@ -116,7 +116,10 @@ impl<'a> Agent<'a> {
             Act::Work { .. } | Act::Repair(_) => bail!("{} is measured by its task", step.of),
         }
         match step.act {
-            Act::Mount(Disk::Test, _) => self.mounted = true,
+            Act::Mount(Disk::Test, _) => {
+                self.mounted = true;
+                self.adopt_mount();
+            }
             Act::Unmount(Disk::Test, _) => self.mounted = false,
             _ => {}
         }

@@ -133,6 +133,9 @@ impl Agent<'_> {
         let code = measured.finished.status.code();
         let ended = measured.finished.timed_out.is_none() && code.is_some_and(|code| self.done().contains(&code));
         self.mounted = !is_repair && code == Some(0);
+        if self.mounted {
+            self.adopt_mount();
+        }
         let what = commands.iter().map(|command| command.join(" ")).collect::<Vec<_>>().join("; ");
         let failure = match is_repair && ended {
             true => None,

@@ -26,14 +26,20 @@ impl Agent<'_> {
     /// otherwise, its `cleanup` may put back.
     pub(super) fn is_spoilt_by_mount(&mut self, task: &str) -> bool {
         let now = self.ground.mounts(&self.mounts());
-        // Its own commands choose its options by what it holds, such as the folders of a union.
-        if !self.cell.configuration.filesystem.mount.is_empty()
-            && let Some(settings) = &mut self.settings
-        {
-            settings.adopt(&now, &self.devices.test_folder);
-        }
         self.compare(&format!("the remount before task {task}"), &now);
         self.spoilt
+    }
+
+    /// Remembers the options with which the file system has just been mounted, if its own commands choose them by what it holds,
+    /// such as the folders of a union.
+    pub(super) fn adopt_mount(&mut self) {
+        if self.cell.configuration.filesystem.mount.is_empty() || self.settings.is_none() {
+            return;
+        }
+        let now = self.ground.mounts(&self.mounts());
+        if let Some(settings) = &mut self.settings {
+            settings.adopt(&now, &self.devices.test_folder);
+        }
     }
 
     fn compare(&mut self, what: &str, now: &Settings) {

@@ -1,8 +1,11 @@
 //! The catalogue, with what power cuts interrupt as the crash lab reads it.
 
+use std::sync::OnceLock;
+
 use anyhow::Result;
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::workload::Workload;
+use mountmark_model::FileSystem;
 use mountmark_plan::{Catalogue, Entry, PlanError, Written};
 
 use crate::common::WrongUse;
@@ -12,6 +15,17 @@ pub fn load() -> Result<Catalogue> {
     let catalogue = Catalogue::load(None)?;
     scenarios(&catalogue)?;
     Ok(catalogue)
+}
+
+/// The packages of source from which modules may be built on this machine: those that the built-in file systems and the user's
+/// own name, and nothing that a suite, a plan or a stored run brings.
+pub fn module_sources() -> Vec<String> {
+    static SOURCES: OnceLock<Vec<String>> = OnceLock::new();
+    let named = || {
+        let catalogue = Catalogue::load(None).ok()?;
+        Some(catalogue.list::<FileSystem>().filter_map(|filesystem| filesystem.module_source.clone()).collect())
+    };
+    SOURCES.get_or_init(|| named().unwrap_or_default()).clone()
 }
 
 /// The name and the line about each definition of a kind.

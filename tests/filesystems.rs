@@ -39,6 +39,8 @@ fn fsck_reads(filesystem: &str) -> f64 {
 /// Names under the two heads of `mountmark list filesystems`, without variants; unavailable ones with their reason.
 fn listed(text: &str) -> (Vec<String>, Vec<(String, String)>) {
     let (here, not_here) = text.split_once("Do not run here:\n").expect("both heads");
+    // Those whose module is built first have tests of their own, which take minutes.
+    let here: String = here.split_inclusive('\n').filter(|line| !line.contains("builds its module")).collect();
     assert!(here.starts_with("Run here ("), "{text}");
     let rows = |part: &str| -> Vec<(String, String)> {
         part.lines()
@@ -47,7 +49,7 @@ fn listed(text: &str) -> (Vec<String>, Vec<(String, String)>) {
             .map(|(name, about)| (name.to_owned(), about.trim().to_owned()))
             .collect()
     };
-    (rows(here).into_iter().map(|(name, _)| name).collect(), rows(not_here))
+    (rows(&here).into_iter().map(|(name, _)| name).collect(), rows(not_here))
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod layers;
 mod loops;
 mod made;
 mod many;
+mod modules;
 mod next;
 mod older;
 mod opening;

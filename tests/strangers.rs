@@ -42,6 +42,11 @@ fn a_strangers_store_starts_and_reads_nothing() {
         stored(&lab, |plan| plan.cells[0].configuration.filesystem.packages.push(name.into()));
         resumed(2, &[&format!("packages has {name:?}")]);
     }
+    // The package of a module's source, which would be built here.
+    for (name, says) in [("zfs", "end in -dkms"), ("evil-dkms", "evil-dkms, which no file system of this machine's")] {
+        stored(&lab, |plan| plan.cells[0].configuration.filesystem.module_source = Some(name.into()));
+        resumed(2, &["cannot be resumed", says]);
+    }
     stored(&lab, |plan| plan.cells[0].tools.push("/usr/share/../../etc/shadow".into()));
     resumed(2, &["tools has"]);
     stored(&lab, |plan| plan.machine.shift = 200);

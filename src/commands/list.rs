@@ -104,6 +104,9 @@ fn formats() -> String {
     }))
 }
 
+/// What is said of a file system whose module is made on this machine.
+const BUILT: &str = " (its first run builds its module)";
+
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     let machine = catalogue.get::<Machine>(&options.machine())?;
     options.check()?;
@@ -122,7 +125,8 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     }
     text += &format!("Run here ({}):\n", lab.title());
     for filesystem in here {
-        text += &format!("  {:<10} {}\n", filesystem.name, filesystem.about);
+        let built = filesystem.module_source.as_ref().map_or("", |_| BUILT);
+        text += &format!("  {:<10} {}{built}\n", filesystem.name, filesystem.about);
         for (name, variant) in &filesystem.variants {
             text += &format!("    {:<26} {}\n", format!("{}:{name}", filesystem.name), variant.about);
         }

@@ -14,6 +14,7 @@ use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
 use super::run::{LabOptions, Session, ShelfOptions, SideLab, Stop, check_jobs, jobs, show};
+use crate::catalogue;
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Finish an interrupted run: run the cells that it lacks
@@ -152,6 +153,14 @@ pub(super) fn check_inputs(run: &RunRecord, cells: &[Cell], verdict: &str) -> Re
     let kernels = run.plan.computers.iter().map(|computer| &computer.kernel);
     for kernel in std::iter::once(&run.plan.kernel).chain(kernels) {
         is_regular(kernel).with_context(|| format!("run {id} {verdict}"))?;
+    }
+    let sources = catalogue::module_sources();
+    let named = cells.iter().filter_map(|cell| cell.configuration.base().filesystem.module_source.as_ref());
+    if let Some(source) = named.into_iter().find(|source| !sources.contains(source)) {
+        bail!(WrongUse(format!(
+            "run {id} {verdict}: a module would be built on this machine from Debian's package {source}, which no file system of \
+             this machine's catalogue names"
+        )));
     }
     let corpora = mountmark_lab::cache::default_folder().join("corpora");
     let mut checked = BTreeSet::new();

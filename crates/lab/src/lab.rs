@@ -52,6 +52,8 @@ pub struct Options {
     pub memory: Option<Bytes>,
     /// How the host lab brings real disks into steady state, if it is to.
     pub precondition: Option<Precondition>,
+    /// Debian's packages of source from which modules may be built on this machine: those that its user's catalogue names.
+    pub module_sources: Vec<String>,
     /// Wall time without an event after which an agent counts as hung.
     pub silence_limit: Duration,
 }
@@ -66,6 +68,7 @@ impl Options {
             place: host::place(given),
             memory: given.value(&host::MEMORY),
             precondition: given.value(&host::PRECONDITION).map(|round_seconds| Precondition { round_seconds }),
+            module_sources: Vec::new(),
             silence_limit: Duration::from_secs(given.value(&guest::SILENCE_LIMIT).unwrap_or(SILENCE_LIMIT)),
         }
     }
@@ -124,6 +127,11 @@ pub trait OpenLab: Sync {
 
     /// Why a configuration cannot run here, in a sentence; `None` if it can.
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>>;
+
+    /// The same for a configuration that is to run: what takes minutes to make, as its kernel's module, is made.
+    fn make_available(&self, configuration: &Configuration) -> Result<Option<String>> {
+        self.unavailable(configuration)
+    }
 
     /// Why a benchmark program is not available here, in a sentence; `None` if it is.
     fn lacks(&self, program: &Program) -> Result<Option<String>>;

@@ -51,6 +51,10 @@ impl OpenLab for Several {
         self.first(|lab| lab.unavailable(configuration))
     }
 
+    fn make_available(&self, configuration: &Configuration) -> Result<Option<String>> {
+        self.first(|lab| lab.make_available(configuration))
+    }
+
     fn lacks(&self, program: &Program) -> Result<Option<String>> {
         self.first(|lab| lab.lacks(program))
     }

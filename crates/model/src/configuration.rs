@@ -108,6 +108,12 @@ pub struct FileSystem {
     // Omitted if absent: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
+    /// The Debian package of a module's source, a `-dkms`, from which the lab builds the module for its guests' kernel, if no
+    /// kernel has it: from the signed lists of Debian's own archive, of this machine's release with its backports, in
+    /// `component`. Then `packages` are of the same lists. Only file systems of the catalogue may have one.
+    // Omitted if absent: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module_source: Option<String>,
     /// What it promises of power cuts.
     // Omitted if absent: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]

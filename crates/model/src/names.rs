@@ -78,6 +78,13 @@ pub fn kernel_option(text: &str) -> Result<(), String> {
     is_name.then_some(()).ok_or_else(|| "it is no kernel option: letters, digits and _, without CONFIG_".into())
 }
 
+/// Checks that `text` is the name of a package with a module's source.
+pub fn module_source(text: &str) -> Result<(), String> {
+    package(text)?;
+    let is_source = text.ends_with("-dkms");
+    is_source.then_some(()).ok_or_else(|| "it is no package with a module's source: their names end in -dkms".into())
+}
+
 /// Checks that `text` is a component of Debian's archive beside main.
 pub fn component(text: &str) -> Result<(), String> {
     let known = ["contrib", "non-free", "non-free-firmware"];

@@ -91,6 +91,7 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         own_kernel: false,
         kernel_options: Vec::new(),
         component: None,
+        module_source: None,
         crash: None,
         recovery: None,
         variants: BTreeMap::new(),

@@ -133,6 +133,10 @@ impl OpenLab for Shelved<'_> {
         self.lab.unavailable(configuration)
     }
 
+    fn make_available(&self, configuration: &Configuration) -> Result<Option<String>> {
+        self.lab.make_available(configuration)
+    }
+
     fn lacks(&self, program: &Program) -> Result<Option<String>> {
         self.lab.lacks(program)
     }

@@ -67,7 +67,7 @@ impl Trial<'_> {
         let opened = options.open_with_profiler(self.machine)?;
         let shelved = self.shelf.over(self.options.lab, opened.lab(), opened.profiler().is_some())?;
         let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
-        if let Some(reason) = lab.unavailable(self.configuration)? {
+        if let Some(reason) = lab.make_available(self.configuration)? {
             return Ok(Said::Skipped(reason));
         }
         let options = Options { kernel: kernel.to_owned(), ..self.options.clone() };

@@ -15,6 +15,7 @@ use mountmark_lab::{LabKind, OpenLab, Options, Place, Several};
 use mountmark_model::{Bytes, Capabilities, Lab, Machine, Plan, Target};
 use mountmark_plan::{CrossedFactor, CrossedLevel, SideChange, plain};
 
+use crate::catalogue;
 use crate::common::WrongUse;
 
 /// The computer of guests unless `--machine` names another.
@@ -274,7 +275,7 @@ impl LabOptions {
 
     /// What the lab is told, with `machine` for guests.
     pub fn options(&self, machine: &Machine) -> Options {
-        Options::of(&self.given, machine)
+        Options { module_sources: catalogue::module_sources(), ..Options::of(&self.given, machine) }
     }
 
     /// What the host lab works on.

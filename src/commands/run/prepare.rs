@@ -133,7 +133,7 @@ pub(super) fn with_plan<T>(
     let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), profiler.is_some())?;
     let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
     let asked = Asked {
-        unavailable: &|configuration| lab.unavailable(configuration),
+        unavailable: &|configuration| lab.make_available(configuration),
         lacks: &|program| lab.lacks(program),
         make: mountmark_corpus::realise,
         is_stopped: &|| stop.load(Ordering::SeqCst),

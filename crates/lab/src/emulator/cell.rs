@@ -3,7 +3,7 @@
 use mountmark_job::kernel_options::For;
 use mountmark_model::{Cell, Configuration, Disk, RealisedCorpus};
 
-use crate::image::Wanted;
+use crate::image::{Released, Wanted};
 
 /// The cell as its guest gets it. Reading a longer job takes more instructions, so neither the cell's place in the plan
 /// nor a path of this machine may be part of it.
@@ -33,6 +33,8 @@ fn strip(configuration: &mut Configuration, restarts: bool) {
     filesystem.crash = None;
     filesystem.synced_lost.clear();
     filesystem.roomy_size = None;
+    // The module's bytes are part of the image.
+    filesystem.module_source = None;
     if !restarts {
         filesystem.recovery = None;
     }
@@ -88,8 +90,15 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
         programs: programs.into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
         whole_packages: cell.whole_packages.clone(),
         modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
+        released: None,
+        built: None,
         brought: None,
     };
+    if filesystem.module_source.is_some() {
+        let component = filesystem.component.clone();
+        wanted.released = Some(Released { component, packages: filesystem.packages.clone() });
+        wanted.packages = cell.packages.clone();
+    }
     if configuration.below.is_some() {
         let upper = &configuration.filesystem;
         wanted.packages.extend(upper.packages.iter().cloned());

@@ -33,6 +33,7 @@ use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outco
 use crate::cache::{self, InUse, lock::Scratch};
 use crate::cell_key::CellKey;
 use crate::event_receiver::{EventReceiver, Expected, Heard};
+use crate::image::dkms::Built;
 use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
@@ -64,6 +65,8 @@ struct Emulator {
     /// As [`Wanted::brought`].
     brought: Option<PathBuf>,
     images: Mutex<BTreeMap<String, Image>>,
+    /// Modules that are no part of the kernel, by the package of their source.
+    built: Mutex<BTreeMap<String, Built>>,
     /// Set when a guest has booted under KVM.
     booted: OnceLock<()>,
     _in_use: InUse,
@@ -85,12 +88,13 @@ impl Emulator {
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
         kernel.check(&[For::All])?;
         let modules = ModuleTree::open(&kernel)?;
-        let (brought, images, booted) = (None, Mutex::default(), OnceLock::new());
-        Ok(Emulator { lab, clock, options, kernel, modules, qemu, brought, images, booted, _in_use: in_use })
+        let (brought, images, built, booted) = (None, Mutex::default(), Mutex::default(), OnceLock::new());
+        Ok(Emulator { lab, clock, options, kernel, modules, qemu, brought, images, built, booted, _in_use: in_use })
     }
 
     fn image(&self, cell: &Cell) -> Result<Image> {
-        let wanted = Wanted { brought: self.brought.clone(), ..wanted(cell) };
+        let built = self.built(&cell.configuration.base().filesystem)?;
+        let wanted = Wanted { brought: self.brought.clone(), built, ..wanted(cell) };
         let key = format!("{wanted:?}");
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Another run may have evicted the image since.
@@ -258,6 +262,13 @@ impl OpenLab for Emulator {
 
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
         self.lacks_for(configuration)
+    }
+
+    fn make_available(&self, configuration: &Configuration) -> Result<Option<String>> {
+        Ok(match self.lacks_for(configuration)? {
+            None => self.build_for(configuration)?,
+            lacking => lacking,
+        })
     }
 
     fn lacks(&self, program: &Program) -> Result<Option<String>> {

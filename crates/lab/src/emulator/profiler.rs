@@ -251,6 +251,10 @@ impl OpenLab for Profiler {
         self.lab.unavailable(configuration)
     }
 
+    fn make_available(&self, configuration: &Configuration) -> Result<Option<String>> {
+        self.lab.make_available(configuration)
+    }
+
     fn lacks(&self, program: &Program) -> Result<Option<String>> {
         self.lab.lacks(program)
     }

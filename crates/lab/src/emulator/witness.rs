@@ -84,7 +84,7 @@ impl Witnesses {
 
     /// Why a configuration cannot run, in a sentence; `None` if it can.
     pub fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
-        self.lab.unavailable(configuration)
+        self.lab.make_available(configuration)
     }
 
     /// Makes all that a guest needs before it can start.

@@ -6,6 +6,7 @@
 
 mod apt;
 pub(crate) mod cpio;
+pub(crate) mod dkms;
 mod guest_program;
 pub mod kernel;
 mod manifest;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache;
 use cpio::Archive;
+use dkms::Built;
 pub(crate) use guest_program::GuestProgram;
 use kernel::Kernel;
 use manifest::Damaged;
@@ -59,8 +61,20 @@ pub struct Wanted {
     pub whole_packages: Vec<String>,
     /// Kernel modules with their parameters (`nbd nbds_max=2`); `?` before an optional one.
     pub modules: Vec<String>,
+    /// Packages that come from this machine's release of Debian with its backports, and its component beside main.
+    pub released: Option<Released>,
+    /// Modules that are no part of the kernel.
+    pub(crate) built: Option<Built>,
     /// A tar of what a user brings into the guest's memory, each file at its place.
     pub brought: Option<PathBuf>,
+}
+
+/// Packages of this machine's release of Debian with its backports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Released {
+    /// As [`mountmark_model::FileSystem::component`].
+    pub component: Option<String>,
+    pub packages: Vec<String>,
 }
 
 impl Wanted {
@@ -110,7 +124,13 @@ impl<'a> Builder<'a> {
         names.extend(BASE_PROGRAMS.iter().map(|(package, _)| (*package).to_owned()));
         names.extend(wanted.packages.iter().chain(&wanted.whole_packages).cloned());
         let kept = Packages::new(self.cache);
-        let packages = kept.closure(&names)?;
+        let mut packages = kept.closure(&names)?;
+        if let Some(released) = &wanted.released {
+            let place = kept.of_own_release(released.component.as_deref())?;
+            let more = place.closure(&released.packages)?;
+            let known: BTreeSet<String> = packages.iter().map(|package| package.name.clone()).collect();
+            packages.extend(more.into_iter().filter(|package| !known.contains(&package.name)));
+        }
         let versions = packages::versions(&packages);
         let mut parts = vec![self.program.sha256.clone(), self.kernel.release.clone(), self.kernel.version.clone()];
         if self.kernel.version.is_empty() {
@@ -123,6 +143,7 @@ impl<'a> Builder<'a> {
         parts.extend(wanted.modules.iter().cloned());
         // Images without any keep their names.
         parts.extend(wanted.whole_packages.iter().map(|name| format!("whole {name}")));
+        parts.extend(wanted.built.iter().map(|built| format!("built {}", built.sha256())));
         if let Some(tar) = &wanted.brought {
             let hash = cache::sha256_file(tar).with_context(|| format!("cannot read {}", tar.display()))?;
             parts.push(format!("brought {hash}"));
@@ -138,6 +159,8 @@ impl<'a> Builder<'a> {
         cache::write_whole(&path, &bytes).with_context(|| {
             format!("the cache {} lacks the image of a guest, which cannot be made there", self.cache.display())
         })?;
+        let mut versions = versions;
+        versions.extend(wanted.built.iter().flat_map(|built| built.packages.clone()));
         let image = Image {
             sha256: cache::sha256(&bytes),
             unpacked_bytes: archive.unpacked_bytes(),
@@ -200,7 +223,8 @@ impl<'a> Builder<'a> {
         programs.add_libraries(&mut archive, &self.program.bytes)?;
         archive.file("init", self.program.bytes.clone(), 0o755);
         let mut order = String::new();
-        for module in self.tree.resolve(&wanted.module_names())? {
+        let modules = wanted.built.as_ref().map(Built::modules).unwrap_or_default();
+        for module in self.tree.resolve_with(&modules, &wanted.module_names())? {
             let path = format!("usr/lib/modules/{}.ko", module.name);
             let parameters = wanted.modules.iter().find_map(|entry| {
                 let (name, parameters) = entry.trim_start_matches('?').split_once(' ')?;

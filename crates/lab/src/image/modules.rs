@@ -91,7 +91,12 @@ impl ModuleTree {
     /// The named modules and their dependencies, in loading order. `?` marks an optional name, and `crypto-NAME` stands
     /// for all modules that implement an algorithm.
     pub fn resolve(&self, names: &[String]) -> Result<Vec<Module>> {
-        let mut order = Order { tree: self, seen: BTreeSet::new(), modules: Vec::new() };
+        self.resolve_with(&BTreeMap::new(), names)
+    }
+
+    /// The same, with modules that are no part of the kernel, by name with underscores. What the kernel has itself counts.
+    pub(crate) fn resolve_with(&self, more: &BTreeMap<String, PathBuf>, names: &[String]) -> Result<Vec<Module>> {
+        let mut order = Order { tree: self, more, seen: BTreeSet::new(), modules: Vec::new() };
         for name in names {
             let plain = name.trim_start_matches('?');
             if plain.starts_with(ALGORITHM) {
@@ -99,7 +104,6 @@ impl ModuleTree {
             } else if plain != name {
                 order.add(plain, true)?;
             } else {
-                self.check(plain)?;
                 order.add(plain, false)?;
             }
         }
@@ -131,6 +135,7 @@ impl ModuleTree {
 
 struct Order<'a> {
     tree: &'a ModuleTree,
+    more: &'a BTreeMap<String, PathBuf>,
     seen: BTreeSet<String>,
     modules: Vec<Module>,
 }
@@ -141,7 +146,7 @@ impl Order<'_> {
         if self.tree.is_builtin(&name) || !self.seen.insert(name.clone()) {
             return Ok(());
         }
-        let Some(path) = self.tree.files.get(&name) else {
+        let Some(path) = self.tree.files.get(&name).or_else(|| self.more.get(&name)) else {
             if optional || self.tree.check(&name).is_ok() {
                 return Ok(());
             }

@@ -6,7 +6,7 @@
 //! used until the cache is cleaned, also for other sets that share a package: two file systems must not differ by their
 //! tar.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ use crate::cache;
 mod ask;
 mod fetch;
 mod lists;
+mod release;
 mod suites;
 
 pub use lists::Lists;
@@ -61,7 +62,7 @@ fn last_part<S: serde::Serializer>(folder: &Path, serializer: S) -> Result<S::Ok
 
 pub struct Packages {
     cache: PathBuf,
-    /// One of Debian's suites in place of this machine's own sources.
+    /// One of Debian's suites, or a release with its backports, in place of this machine's own sources.
     suite: Option<String>,
 }
 
@@ -77,7 +78,7 @@ impl Packages {
         names.sort();
         names.dedup();
         apt::check(&names)?;
-        let file = self.cache.join(format!("closures/{}.json", cache::key(names.iter().map(String::as_str))));
+        let file = self.closures().join(format!("{}.json", cache::key(names.iter().map(String::as_str))));
         let whole = |kept: &Vec<Package>| kept.iter().all(is_complete);
         if let Some(kept) = self.closure_in(&file).filter(whole) {
             return Ok(kept);
@@ -97,7 +98,9 @@ impl Packages {
             Some(kept) => kept.into_iter().map(|package| (package, 0)).collect(),
             None => {
                 let known = self.known();
-                let one = |solved: &Solved| match known.get(&solved.name) {
+                let fits =
+                    |known: &&Package, solved: &Solved| !self.is_pinned(solved) || known.version == solved.version;
+                let one = |solved: &Solved| match known.get(&solved.name).filter(|known| fits(known, solved)) {
                     Some(package) => (package.clone(), 0),
                     None => (self.package(solved), solved.bytes),
                 };
@@ -113,7 +116,8 @@ impl Packages {
 
     /// The packages of all sets in the cache by name, each in its first version.
     fn known(&self) -> BTreeMap<String, Package> {
-        let files = fs::read_dir(self.cache.join("closures")).into_iter().flatten().flatten();
+        let folders = BTreeSet::from([self.cache.join("closures"), self.closures()]);
+        let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
         let mut files: Vec<_> =
             files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).collect();
         files.sort();
@@ -186,7 +190,7 @@ impl Packages {
     /// Whether Debian's package lists have an installable version of `name`.
     pub fn exists(&self, name: &str) -> Result<bool> {
         apt::check([&name.to_owned()])?;
-        let file = self.cache.join(format!("closures/exists-{name}"));
+        let file = self.closures().join(format!("exists-{name}"));
         let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
         // Newer lists may have packages that older ones lacked.
         let is_young = written(&file) >= written(&self.fetched());

@@ -16,7 +16,7 @@ const BINARY_FOLDERS: [&str; 4] = ["usr/bin", "usr/sbin", "bin", "sbin"];
 const LIBRARY_FOLDERS: [&str; 5] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib", "lib", "lib64"];
 
 /// What no program reads.
-const FOR_PEOPLE: [&str; 8] = [
+pub(super) const FOR_PEOPLE: [&str; 8] = [
     "usr/share/doc/",
     "usr/share/man/",
     "usr/share/info/",

@@ -69,6 +69,11 @@ impl Tree {
         self.follow(&from_root("", path), &mut BTreeSet::new())
     }
 
+    /// The places of all files and links, sorted.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
     /// The places of all files and links at or below a folder.
     pub fn below(&self, folder: &str) -> Vec<String> {
         let folder = place(folder.trim_start_matches('/'));

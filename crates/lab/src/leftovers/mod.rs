@@ -27,8 +27,19 @@ const ENTRIES: [(&str, &str); 3] =
     [("images", "image.json"), ("packages", ".complete"), ("snapshots", "snapshot.json")];
 const JOURNALS: &str = "undo";
 /// All folders of a cache.
-const CACHE_FOLDERS: [&str; 10] =
-    ["apt", "cells", "closures", "corpora", "images", "kernels", "packages", "profiler", "snapshots", JOURNALS];
+const CACHE_FOLDERS: [&str; 11] = [
+    "apt",
+    "cells",
+    "closures",
+    "corpora",
+    "images",
+    "kernels",
+    "modules",
+    "packages",
+    "profiler",
+    "snapshots",
+    JOURNALS,
+];
 
 #[derive(Debug)]
 pub struct Leftover {

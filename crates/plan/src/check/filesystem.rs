@@ -28,6 +28,7 @@ pub(crate) fn faults(fs: &FileSystem) -> Vec<String> {
     names::list("tools", &fs.tools, names::program, &mut faults);
     names::list("modules", &fs.modules, names::module, &mut faults);
     names::list("kernel_options", &fs.kernel_options, names::kernel_option, &mut faults);
+    names::list("module_source", fs.module_source.as_slice(), names::module_source, &mut faults);
     names::list("component", fs.component.as_slice(), names::component, &mut faults);
     names::list("mount_type", std::slice::from_ref(&fs.mount_type), names::mount_type, &mut faults);
     let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];

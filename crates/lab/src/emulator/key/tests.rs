@@ -8,13 +8,14 @@ use crate::emulator::hardware::{Clock, memory_map};
 /// A cell with all that a cell can have.
 const CELL: &str = include_str!("cell.toml");
 /// Parts of it that no guest can see: places in a plan, names of the user's, facts that the host uses, a path of this machine.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "/index",
     "/repeat",
     "/point",
     "/target",
     "/configuration/name",
     "/configuration/filesystem/roomy_size",
+    "/configuration/filesystem/module_source",
     "/second_disk/tar",
     "/age/text",
     "/age/path",

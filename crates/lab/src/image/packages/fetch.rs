@@ -42,9 +42,9 @@ impl Packages {
         let package = Package { name, version, folder: damaged.folder.clone() };
         let package = [(package, 0)];
         let Err(error) = self.fetch(&package) else { return Ok(()) };
-        // A kernel may be of another suite than the rest.
-        let is_elsewhere = |suite: String| self.of_suite(&suite).is_ok_and(|place| place.fetch(&package).is_ok());
-        if !child::is_interrupted() && self.suites().into_iter().any(is_elsewhere) {
+        // A kernel may be of another suite than the rest, and a module of a release's backports.
+        let is_elsewhere = |place: Packages| place.fetch(&package).is_ok();
+        if !child::is_interrupted() && self.others().into_iter().any(is_elsewhere) {
             return Ok(());
         }
         Err(error).with_context(|| damaged.to_string())

@@ -14,10 +14,10 @@ const SUITES: [&str; 10] =
     ["oldstable", "stable", "testing", "unstable", "bullseye", "bookworm", "trixie", "forky", "sid", "experimental"];
 
 /// Where Debian's keyring is.
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+pub(super) const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// The mirror that Debian's own installer takes.
-const MIRROR: &str = "http://deb.debian.org/debian";
+pub(super) const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// Whether a word names a suite of Debian.
 pub(crate) fn is_suite(word: &str) -> bool {
@@ -50,9 +50,20 @@ impl Packages {
 
     /// The suites whose lists are in the cache.
     pub(crate) fn suites(&self) -> Vec<String> {
+        self.listed().into_iter().filter(|name| is_suite(name)).collect()
+    }
+
+    /// The packages of all suites and releases whose lists are in the cache.
+    pub(super) fn others(&self) -> Vec<Packages> {
+        let is_known = |name: &String| is_suite(name.split_once('+').map_or(name.as_str(), |(release, _)| release));
+        let of = |suite| Packages { suite: Some(suite), ..Packages::new(&self.cache) };
+        self.listed().into_iter().filter(is_known).map(of).collect()
+    }
+
+    /// Names of the folders of lists beside this machine's own.
+    fn listed(&self) -> Vec<String> {
         let entries = fs::read_dir(self.suites_folder()).into_iter().flatten().flatten();
-        let mut found: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_suite(name)).collect();
+        let mut found: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         found.sort();
         found
     }

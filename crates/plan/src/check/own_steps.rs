@@ -50,7 +50,8 @@ fn on_folder(fs: &FileSystem) -> Vec<String> {
         );
     }
     if fs.module_source.is_some() {
-        faults.push("module_source: modules are built for file systems on devices, and this one lies on a folder".into());
+        faults
+            .push("module_source: modules are built for file systems on devices, and this one lies on a folder".into());
     }
     if fs.mount.is_empty() {
         faults.push("it lies on a folder, which mount(8) alone does not mount: give mount and unmount".into());

@@ -71,7 +71,7 @@ fn a_module_is_built_apart_from_the_machine_and_a_fault_in_it_is_named() {
     assert_eq!(Built::load(&made), None);
 
     let _ = fs::remove_dir_all(root.join("var/lib/dkms"));
-    put("tiny.c", &TINY.replace("return 0", "return absent"));
+    put("tiny.c", &TINY.replace("return 0;", "return 0; absent;"));
     let said = confined::build(&root, "tiny-1", &kernel.release).unwrap();
     assert!(!said.is_done);
     let reason = log::last_error(&said.log);

@@ -2,6 +2,7 @@
 //! sources, which nothing changes. Their lists are in the cache, and apt checks their signatures with this machine's keyring of
 //! Debian's archive, and with no other.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,15 +77,21 @@ impl Packages {
         self.release().is_some() && solved.version.contains(BACKPORTED)
     }
 
-    /// Names for apt-get: those that the release's backports have are taken from there.
+    /// Names for apt-get: those that the release's backports have are taken from there, with what they need in exactly one version.
+    /// apt-get alone would not find these.
     pub(super) fn targeted(&self, names: &[String]) -> Result<Vec<String>> {
         let Some(release) = self.release() else { return Ok(names.to_vec()) };
-        let suite = format!("{release}-backports");
-        let mut words = vec!["madison", "--"];
-        words.extend(names.iter().map(String::as_str));
-        let text = self.apt("apt-cache", &words)?;
-        let has = |name: &String| text.lines().any(|line| is_line_of(line, name, &suite));
-        Ok(names.iter().map(|name| if has(name) { format!("{name}/{suite}") } else { name.clone() }).collect())
+        let (mut found, mut new) = (BTreeSet::new(), names.to_vec());
+        while !new.is_empty() {
+            let words: Vec<&str> = ["show", "--"].into_iter().chain(new.iter().map(String::as_str)).collect();
+            let text = self.apt("apt-cache", &words)?;
+            let (backported, bound): (Vec<String>, Vec<Vec<String>>) = text.split("\n\n").filter_map(backport).unzip();
+            found.extend(backported);
+            new = bound.into_iter().flatten().filter(|name| !found.contains(name)).collect();
+            crate::image::apt::check(&new)?;
+        }
+        let others = names.iter().filter(|name| !found.contains(*name)).cloned();
+        Ok(others.chain(found.iter().map(|name| format!("{name}/{release}-backports"))).collect())
     }
 
     /// A field of a package's newest version.
@@ -99,12 +106,16 @@ impl Packages {
     }
 }
 
-/// Whether a line of apt-cache(8) madison, `name | version | mirror suite/component architecture Packages`, is of a package in
-/// this suite.
-fn is_line_of(line: &str, name: &str, suite: &str) -> bool {
-    let mut parts = line.split('|').map(str::trim);
-    let place = |place: &str| place.split(' ').any(|word| word.split('/').next() == Some(suite));
-    parts.next() == Some(name) && parts.nth(1).is_some_and(place)
+/// The name in a stanza of apt-cache(8) show, if it is of backports, and of what it needs exactly one version.
+fn backport(stanza: &str) -> Option<(String, Vec<String>)> {
+    let field = |key: &str| stanza.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    field("Version")?.contains(BACKPORTED).then_some(())?;
+    let needed = field("Depends")
+        .unwrap_or_default()
+        .split(',')
+        .filter(|one| !one.contains('|'))
+        .filter_map(|one| one.trim().split_once(" (= "));
+    Some((field("Package")?.to_owned(), needed.map(|(name, _)| name.to_owned()).collect()))
 }
 
 /// The sources of a release, or of a suite that is one.
@@ -137,12 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn what_backports_have_is_taken_from_there() {
-        let line =
-            "  zfs-dkms | 2.3.2-2~bpo12+2 | http://deb.debian.org/debian bookworm-backports/contrib amd64 Packages";
-        assert!(is_line_of(line, "zfs-dkms", "bookworm-backports"));
-        assert!(!is_line_of(line, "zfs", "bookworm-backports") && !is_line_of(line, "zfs-dkms", "bookworm"));
-        assert!(!is_line_of("zfs-dkms | 1", "zfs-dkms", "bookworm"));
+    fn what_backports_have_is_taken_from_there_with_what_is_bound_to_it() {
+        let stanza = |version: &str| {
+            format!("Package: a\nVersion: {version}\nDepends: b (= {version}), c (>= 1), d | e (= 2)\n")
+        };
+        let found = backport(&stanza("2.3.2-2~bpo12+2"));
+        assert_eq!(found, Some(("a".into(), vec!["b".into()])));
+        assert_eq!(backport(&stanza("2.1.11-1")), None);
     }
 
     #[test]

@@ -19,12 +19,17 @@ const OWN_MOST: u64 = 2 << 30;
 /// How a shelf is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct How {
-    /// Nothing is taken; all is measured, and put there.
-    pub fresh: bool,
+    /// Nothing is taken that was measured before this moment, in milliseconds since 1970. 0 takes all, [`How::NOTHING`] none.
+    pub not_before: i64,
     /// The share of what is taken that is measured again, from 0 to 1.
     pub verify: f64,
     /// Chooses which.
     pub seed: u64,
+}
+
+impl How {
+    /// As [`How::not_before`]: all is measured, and put there.
+    pub const NOTHING: i64 = i64::MAX;
 }
 
 /// A lab with a shelf: a cell that is there is not measured. It is for the cells of one plan.
@@ -144,7 +149,7 @@ impl OpenLab for Shelved<'_> {
     fn prepare(&self, cell: &Cell) -> Result<()> {
         self.lab.prepare(cell)?;
         let key = self.key_of(cell)?;
-        if key.is_some_and(|key| !self.how.fresh && self.shelf.has(&key)) {
+        if key.is_some_and(|key| self.how.not_before == 0 && self.shelf.has(&key)) {
             self.state().there.insert(cell.index);
         }
         Ok(())
@@ -165,11 +170,11 @@ impl OpenLab for Shelved<'_> {
             ensure!(outcome.is_ok(), "its cell has failed");
             mountmark_run::fits(cell, events).map_err(|reason| anyhow!("it cannot be believed: {reason}"))
         };
-        let (found, spoilt) = match self.how.fresh {
-            true => (None, false),
-            false => {
+        let (found, spoilt) = match self.how.not_before {
+            How::NOTHING => (None, false),
+            moment => {
                 let Got { entry, spoilt } = self.shelf.get(&key, &fits)?;
-                (entry, spoilt)
+                (entry.filter(|(_, entry)| entry.measured.at >= moment), spoilt)
             }
         };
         if let Some((_, entry)) = &found

@@ -35,7 +35,7 @@ impl Search<'_> {
         let lines = self.patterns();
         let known = self.power_cuts.iter().any(|cuts| cuts.configuration == candidate.name);
         let Some(survive) = self.arguments.survive.0.filter(|_| !known) else { return Ok(true) };
-        if self.is_over(&format!("what power cuts take on {}", candidate.name)) {
+        if self.runs.is_over(&format!("what power cuts take on {}", candidate.name)) {
             return Ok(true);
         }
         say!("mountmark: power cuts on {}", candidate.name);
@@ -45,13 +45,13 @@ impl Search<'_> {
             workloads: workloads.map_err(|error| anyhow::anyhow!("{}: {error}", lines.join(", ")))?,
             kernel: &self.arguments.kernel,
             seed: self.arguments.seed,
-            budget: TIME.min(self.time_left()),
+            budget: TIME.min(self.runs.time_left()),
             images: IMAGES,
         };
         let stop = Stop::on_signals()?;
         let tried = crash::few(&asked, catalogue, &configurations, (self.arguments.jobs, &self.arguments.store), &stop);
         let Some((campaign, found)) = stop.or(tried, None)? else {
-            self.stopped = Some(stop.code());
+            self.runs.stopped = Some(stop.code());
             return Ok(true);
         };
         let cuts = PowerCuts::of(campaign.as_str(), &lines, &found);
@@ -65,14 +65,14 @@ impl Search<'_> {
             )
         });
         let is_lost = why.is_some();
-        self.left_out.extend(why.map(|why| LeftOut { what: candidate.name.clone(), why }));
+        self.race.left_out.extend(why.map(|why| LeftOut { what: candidate.name.clone(), why }));
         self.power_cuts.push(cuts);
         Ok(!is_lost)
     }
 
     /// Lines of `crash --workload` that sync as the work does.
     fn patterns(&self) -> Vec<String> {
-        let plan = self.latest.as_ref().map(|run| &run.plan);
+        let plan = self.runs.plan();
         patterns(plan.and_then(|plan| plan.cells.first()).map_or(&[][..], |cell| &cell.tasks))
     }
 }

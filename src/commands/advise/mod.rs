@@ -7,7 +7,9 @@
 pub mod again;
 mod candidates;
 mod cuts;
-mod screen;
+mod race;
+mod runs;
+mod scale;
 mod search;
 mod turns;
 
@@ -69,7 +71,8 @@ pub struct Arguments {
     /// How long it may take: what does not fit is said to be not asked
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = common::duration)]
     budget: Duration,
-    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size, and a command's [default: 0.02]
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size, and a command's [default: the
+    /// largest that the budget has time for]
     #[arg(long, value_name = "SCALE", allow_hyphen_values = true)]
     scale: Option<String>,
     /// Seed of all random choices
@@ -138,23 +141,23 @@ pub fn run(given: Arguments) -> Result<u8> {
         catalogue.suite(suite)?;
     }
     let mut search = Search::new(&arguments);
-    let chosen = candidates::choose(&catalogue, &arguments, &mut search.left_out)?;
+    let chosen = candidates::choose(&catalogue, &arguments, &mut search.race.left_out)?;
     let Some(first) = chosen.first() else {
-        candidates::say_left_out(&search.left_out);
+        candidates::say_left_out(&search.race.left_out);
         let nearest =
             candidates::nearest(&catalogue, &arguments).map_or(String::new(), |nearest| format!("; {nearest}"));
         say!("mountmark: no file system meets these needs{nearest}");
         return Ok(common::FAILED);
     };
     if arguments.dry_run {
-        common::print(&candidates::told(&catalogue, &chosen, &search.left_out)?)?;
+        common::print(&candidates::told(&catalogue, &chosen, &search.race.left_out)?)?;
         return Ok(common::DONE);
     }
     let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());
     let usual = usual.and_then(|one| chosen.iter().find(|name| **name == one.name));
     let found = search.all(&catalogue, &chosen, usual.unwrap_or(first))?;
     let Some(answer) = found else {
-        if let Some(code) = search.stopped {
+        if let Some(code) = search.runs.stopped {
             say!("mountmark: stopped before anything could be said; the same command goes on");
             return Ok(code);
         }
@@ -166,7 +169,7 @@ pub fn run(given: Arguments) -> Result<u8> {
         common::write_whole(path, &format.write(&Advised(&advice), &Options::default())?)?;
         say!("mountmark: wrote {}", path.display());
     }
-    if let Some(code) = search.stopped {
+    if let Some(code) = search.runs.stopped {
         say!("mountmark: stopped: this is what is known so far; the same command goes on");
         return Ok(code);
     }
@@ -176,7 +179,7 @@ pub fn run(given: Arguments) -> Result<u8> {
 /// The answer with all its evidence.
 fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, answer: Candidate) -> Result<Advice> {
     let (name, simplest) = (answer.name.clone(), search.simplest.clone());
-    let second = search.second(&answer);
+    let second = search.race.second(&answer);
     if let Some(second) = &second {
         search.survives(catalogue, second)?;
     }
@@ -185,25 +188,26 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         None => Vec::new(),
     };
     let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
-    let all = search.tried.clone();
+    let all = search.race.tried.clone();
     let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();
-    let gains = advice::gains(&search.speeds, &pairs, search.searched());
+    let gains = advice::gains(&search.race.speeds, &pairs, search.race.searched());
     let gain = |other: &str| {
         let at = all.iter().position(|one| one.name == other && other != name)?;
         gains[at]
     };
     let own: Vec<Configuration> = configurations(catalogue, std::slice::from_ref(&name))?;
     let made = own.first().context("a configuration has a name")?;
-    let run = search.latest.as_ref().context("something was measured")?;
+    let run = search.runs.latest.as_ref().context("something was measured")?;
     let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
     let tried = |candidate: &Candidate| {
-        let (configuration, repeats) = (candidate.name.clone(), search.speeds[&candidate.name].len());
+        let (configuration, repeats) = (candidate.name.clone(), search.race.speeds[&candidate.name].len());
         let gain = if configuration == name { Some(Gain::NONE) } else { gain(&configuration).map(Gain::inverse) };
         Some(Tried { configuration, repeats, gain: gain? })
     };
     let mut table: Vec<Tried> = all.iter().filter_map(tried).collect();
     table.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
     let risks = search
+        .race
         .screened
         .iter()
         .filter(|one| one.filesystem == answer.filesystem && answer.options.contains(&one.option));
@@ -219,19 +223,19 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         over_simplest: gain(&simplest),
         over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
         second: second.as_ref().and_then(|second| {
-            let (configuration, repeats) = (second.name.clone(), search.speeds[&second.name].len());
+            let (configuration, repeats) = (second.name.clone(), search.race.speeds[&second.name].len());
             Some(Tried { gain: gain(&configuration)?, configuration, repeats })
         }),
         after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
         power_cuts: search.power_cuts.clone(),
         why,
         turns,
-        screened: search.screened.clone(),
+        screened: search.race.screened.clone(),
         tried: table,
-        left_out: search.left_out.clone(),
-        not_asked: search.not_asked.clone(),
-        cells: search.cells,
-        runs: search.runs.clone(),
+        left_out: search.race.left_out.clone(),
+        not_asked: search.runs.not_asked.clone(),
+        cells: search.runs.cells,
+        runs: search.runs.names.clone(),
         confirm: confirm(arguments, &name, second.as_ref().map_or(&simplest, |second| &second.name), search),
         simplest,
         words: Vec::new(),
@@ -268,19 +272,16 @@ fn confirm(arguments: &Arguments, answer: &str, other: &str, search: &Search) ->
 
 /// The largest differences between the answer and another configuration, a sentence each.
 fn reasons(search: &mut Search, answer: &Candidate, second: &Candidate) -> Result<Vec<String>> {
-    if search.is_over("why it is faster") {
+    if search.runs.is_over("why it is faster") {
         return Ok(Vec::new());
     }
     say!("mountmark: looking for what makes the difference");
-    let Some(run) = search.beside(&[answer.name.clone(), second.name.clone()], 1, &[])? else { return Ok(Vec::new()) };
+    let Some(run) = search.runs.beside(&[answer.name.clone(), second.name.clone()], 1, &[])? else {
+        return Ok(Vec::new());
+    };
     let stop = Stop::on_signals()?;
     let store = search.arguments.store.open_read_only()?;
-    let guests = ProfileOptions {
-        jobs: search.arguments.jobs.unwrap_or(2),
-        silence_limit: SILENCE_LIMIT,
-        callers: false,
-        stop: &stop,
-    };
+    let guests = ProfileOptions { jobs: search.runs.jobs(), silence_limit: SILENCE_LIMIT, callers: false, stop: &stop };
     let mut findings = mountmark_findings::findings(&run, &mountmark_findings::Options::default());
     findings.tasks.retain(|task| !task.step);
     Ok(match why::explain_largest(&run, &findings, 2, &store, guests)? {
@@ -289,7 +290,7 @@ fn reasons(search: &mut Search, answer: &Candidate, second: &Candidate) -> Resul
         }
         why::Outcome::Fault(fault) => vec![fault],
         why::Outcome::Stopped => {
-            search.stopped = Some(stop.code());
+            search.runs.stopped = Some(stop.code());
             Vec::new()
         }
     })

@@ -8,7 +8,7 @@ use mountmark_plan::fill_percent;
 use super::search::Search;
 
 /// Repeats in each situation.
-const REPEATS: u32 = 3;
+const REPEATS: u32 = 2;
 
 /// The kernel series before the usual one.
 const BEFORE: &str = "6.1";
@@ -45,16 +45,16 @@ pub fn ask(search: &mut Search, answer: &Candidate, second: Option<&Candidate>, 
     let (mut all, mut asked) = (Speeds::new(), Vec::new());
     for situation in situations {
         let cells = names.len() * REPEATS as usize;
-        if search.does_not_fit(cells, situation.longer, &format!("with {}", situation.name)) {
+        if search.runs.does_not_fit(cells, situation.longer, &format!("with {}", situation.name)) {
             continue;
         }
         say!("mountmark: with {}", situation.name);
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
-        let run = match search.beside(&names, REPEATS, &words) {
+        let run = match search.runs.beside(&names, REPEATS, &words) {
             Ok(Some(run)) => run,
             Ok(None) => break,
             Err(error) => {
-                search.not_asked.push(format!("with {}: {error:#}", situation.name));
+                search.runs.not_asked.push(format!("with {}: {error:#}", situation.name));
                 continue;
             }
         };
@@ -77,7 +77,9 @@ pub fn ask(search: &mut Search, answer: &Candidate, second: Option<&Candidate>, 
                 let (situation, beside) = (situation.clone(), beside.clone());
                 turns.push(Turn { situation, beside, order: advice::order(&gain), gain });
             }
-            None => search.not_asked.push(format!("with {situation}, beside {beside}: one of the two failed there")),
+            None => {
+                search.runs.not_asked.push(format!("with {situation}, beside {beside}: one of the two failed there"))
+            }
         }
     }
     Ok(turns)
@@ -89,7 +91,7 @@ fn in_situation(situation: &str, name: &str) -> String {
 }
 
 fn situations(search: &Search) -> Vec<Situation> {
-    let Some(plan) = search.plan() else { return Vec::new() };
+    let Some(plan) = search.runs.plan() else { return Vec::new() };
     let one = |name: String, words: &[&str]| Situation {
         name,
         words: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -107,12 +109,11 @@ fn situations(search: &Search) -> Vec<Situation> {
     let ram = plan.machine.ram.0;
     // Above it there is no place for disks in a guest's addresses.
     const MOST: u64 = 2944 << 20;
-    for other in [ram / 2, (2 * ram).min(MOST)] {
-        if other != ram {
-            let [low, high] = [other.min(ram), other.max(ram)].map(|size| size >> 20);
-            let range = format!("ram={low}MiB..{high}MiB:2");
-            out.push(Situation { ram: Some(other), ..one(format!("memory {}", Bytes(other)), &["--vary", &range]) });
-        }
+    let (low, high) = (ram / 2, (2 * ram).min(MOST));
+    let range = format!("ram={}MiB..{}MiB:2", low >> 20, high >> 20);
+    for other in [low, high].into_iter().filter(|other| *other != ram) {
+        // One run has both, and the shelf has it the second time.
+        out.push(Situation { ram: Some(other), ..one(format!("memory {}", Bytes(other)), &["--vary", &range]) });
     }
     let has_size = plan.cells.first().is_some_and(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some());
     let scale = plan.scale.factor();

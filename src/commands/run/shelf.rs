@@ -34,6 +34,9 @@ pub struct ShelfOptions {
     /// Take only cells that one of these public keys signed: a file with a key a line, and a name behind it
     #[arg(long, value_name = "FILE", env = "MOUNTMARK_SHELF_TRUST")]
     trust: Option<PathBuf>,
+    /// With --fresh: what was measured since then is taken, in milliseconds since 1970.
+    #[arg(skip)]
+    since: Option<i64>,
 }
 
 impl ShelfOptions {
@@ -45,6 +48,12 @@ impl ShelfOptions {
     /// Whether nothing is taken.
     pub fn fresh(&self) -> bool {
         self.fresh
+    }
+
+    /// For several runs of one search: with --fresh, what was measured since now is taken.
+    pub fn since_now(self) -> ShelfOptions {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        ShelfOptions { since: Some(now), ..self }
     }
 
     /// As arguments.
@@ -98,7 +107,12 @@ impl ShelfOptions {
             Shelf::open(&own_shelf(), &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>(), self.keys()?)?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
         // Entries hold no profiles.
-        let how = How { fresh: self.fresh || is_profiled, verify: self.verify, seed };
+        let not_before = match (is_profiled, self.fresh) {
+            (true, _) => How::NOTHING,
+            (false, true) => self.since.unwrap_or(How::NOTHING),
+            (false, false) => 0,
+        };
+        let how = How { not_before, verify: self.verify, seed };
         Ok(Some(Shelved::new(lab, shelf, how)))
     }
 }

@@ -1,0 +1,165 @@
+//! The runs of a search: how they are asked for, how long they take, and what does not fit in the budget.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use mountmark_findings::advice::{self, Candidate, LeftOut, Speeds};
+use mountmark_model::{Bytes, Plan};
+use mountmark_record::RunRecord;
+
+use super::Arguments;
+use super::race::{Measured, Track};
+use crate::commands::run::{self, ShelfOptions};
+
+/// Cells of a run whose time says how long others take. The first of a configuration starts a guest of its own.
+const PACE: usize = 4;
+
+/// The runs of a search.
+pub struct Runs<'a> {
+    pub arguments: &'a Arguments,
+    /// What was not asked, a sentence's end each.
+    pub not_asked: Vec<String>,
+    /// Names of the runs.
+    pub names: Vec<String>,
+    /// Cells of all runs, those from the shelf included.
+    pub cells: usize,
+    /// The last run of the search itself.
+    pub latest: Option<RunRecord>,
+    /// The exit code, once the user has stopped it.
+    pub stopped: Option<u8>,
+    /// What was chosen, if the user chose none.
+    pub scale: Option<String>,
+    shelf: ShelfOptions,
+    begin: Instant,
+    /// Wall seconds of a cell, as the latest runs say.
+    pace: Option<f64>,
+    disk_size: Option<Bytes>,
+}
+
+impl<'a> Runs<'a> {
+    pub fn new(arguments: &'a Arguments) -> Runs<'a> {
+        Runs {
+            arguments,
+            not_asked: Vec::new(),
+            names: Vec::new(),
+            cells: 0,
+            latest: None,
+            stopped: None,
+            scale: None,
+            // What this search measures itself, it does not measure twice.
+            shelf: arguments.shelf.clone().since_now(),
+            begin: Instant::now(),
+            pace: None,
+            disk_size: None,
+        }
+    }
+
+    /// The last plan of the search, for what it is measured on.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.latest.as_ref().map(|run| &run.plan)
+    }
+
+    /// Whether nothing more is asked, as the user stopped it, or as the time is over; then `what` was not asked.
+    pub fn is_over(&mut self, what: &str) -> bool {
+        self.does_not_fit(0, 0.0, what)
+    }
+
+    /// Guests side by side.
+    pub fn jobs(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.arguments.jobs.unwrap_or_else(all)
+    }
+
+    /// What is left of the budget.
+    pub fn time_left(&self) -> Duration {
+        self.arguments.budget.saturating_sub(self.begin.elapsed())
+    }
+
+    /// The same of something that takes so many cells, each of them so many seconds longer than those before.
+    pub fn does_not_fit(&mut self, cells: usize, longer: f64, what: &str) -> bool {
+        let of_cell = self.pace.unwrap_or(0.0) + longer / self.jobs() as f64;
+        let is_over = self.stopped.is_some() || cells as f64 * of_cell >= self.time_left().as_secs_f64();
+        if is_over {
+            self.skip(what.to_owned());
+        }
+        is_over
+    }
+
+    /// A run of these configurations beside one another, with further words; `None` if the user stopped it.
+    pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str]) -> Result<Option<RunRecord>> {
+        let arguments = self.arguments;
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
+        add("--fs", &names.join(","));
+        add("--repeat", &repeats.to_string());
+        add("--seed", &arguments.seed.to_string());
+        for (option, value) in [
+            ("--machine", Some(&arguments.machine)),
+            ("--disk", arguments.disk.as_ref()),
+            ("--kernel", Some(&arguments.kernel)),
+            ("--scale", arguments.scale.as_ref().or(self.scale.as_ref())),
+            ("--fill", arguments.room.as_ref()),
+            ("--age", arguments.age.as_ref()),
+        ] {
+            // What is asked otherwise stands behind.
+            if let Some(value) = value.filter(|_| !more.contains(&option)) {
+                add(option, value);
+            }
+        }
+        if let Some(jobs) = arguments.jobs {
+            add("--jobs", &jobs.to_string());
+        }
+        // The disk of the first run, so that cells of the others are the same where their configuration is. More work needs more.
+        if let Some(size) = self.disk_size.filter(|_| !more.contains(&"--scale")) {
+            add("--disk-size", &size.0.to_string());
+        }
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        let begin = Instant::now();
+        match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
+            Ok(run) => {
+                let fresh = run.cells.iter().filter(|cell| cell.environment.taken.is_none()).count();
+                if fresh >= PACE || self.pace.is_none() && fresh > 0 {
+                    self.pace = Some(begin.elapsed().as_secs_f64() / fresh as f64);
+                }
+                self.cells += run.cells.len();
+                let size = run.plan.cells.first().map(|cell| cell.disk_size);
+                self.disk_size = self.disk_size.or(size.filter(|_| !more.contains(&"--scale")));
+                self.names.push(run.id.to_string());
+                Ok(Some(run))
+            }
+            Err(code) => {
+                self.stopped = Some(code);
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Track for Runs<'_> {
+    fn measure(&mut self, candidates: &[Candidate], repeats: u32) -> Result<Option<Measured>> {
+        let names: Vec<String> = candidates.iter().map(|candidate| candidate.name.clone()).collect();
+        let Some(run) = self.beside(&names, repeats, &[])? else { return Ok(None) };
+        let skipped = |(name, reason): &(String, String)| LeftOut {
+            what: name.clone(),
+            why: reason.trim_end_matches('.').to_owned(),
+        };
+        let speeds: Speeds = advice::speeds(&run);
+        let skipped = run.plan.skipped.iter().map(skipped).collect();
+        self.latest = Some(run);
+        Ok(Some(Measured { speeds, skipped }))
+    }
+
+    fn room(&self, share: f64) -> usize {
+        let left = self.arguments.budget.as_secs_f64() * share - self.begin.elapsed().as_secs_f64();
+        match self.pace {
+            _ if self.stopped.is_some() || left <= 0.0 => 0,
+            None => usize::MAX,
+            Some(pace) => (left / pace) as usize,
+        }
+    }
+
+    fn skip(&mut self, what: String) {
+        let why = if self.stopped.is_some() { "it was stopped before" } else { "the budget is used" };
+        self.not_asked.push(format!("{what}: {why}"));
+    }
+}

@@ -6,6 +6,8 @@
 //! difference of an effect between two levels of the other factor, tested likewise. That is the usual analysis of a
 //! factorial experiment: R. A. Fisher, The Design of Experiments (1935), chapter VI; on ratios, since costs multiply.
 
+pub(crate) mod orders;
+
 use std::collections::BTreeMap;
 
 use mountmark_model::{Better, Plan, split};
@@ -13,6 +15,7 @@ use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::mean;
 use serde::Serialize;
 
+use crate::effects::find::orders::LevelOrders;
 use crate::figures::find::series::{Figures, Series, log_ratios};
 use crate::options::Options;
 use crate::verdicts::find::contrast::{Contrast, Tested, test_at};
@@ -24,6 +27,9 @@ pub struct Effects {
     pub factors: Vec<FoundFactor>,
     /// By task, and of all tasks together.
     pub tasks: Vec<TaskEffects>,
+    /// What became of the orders of configurations at other levels of the factors.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<LevelOrders>,
 }
 
 /// A factor, and its levels in the user's order.
@@ -129,7 +135,8 @@ pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Opti
             found.push(TaskEffects { task, effects });
         }
     }
-    (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found })
+    let orders = orders::orders(&design, figures, options);
+    (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found, orders })
 }
 
 /// An effect, of which blocks have one logarithm of a ratio each.

@@ -1,7 +1,9 @@
 //! Sentences about what factors change.
 
 use mountmark_document::number::{and, capital};
+use mountmark_model::counted;
 
+use crate::effects::find::orders::{LevelOrders, TurnedOrder};
 use crate::effects::find::{Effect, EffectAt, Effects, FILE_SYSTEM, Gain, OPTIONS};
 
 /// Sentences about single tasks; tables have all.
@@ -66,6 +68,32 @@ pub(crate) fn sentences(effects: &Effects) -> Vec<String> {
     all.sort_by(|one, other| largest(other.1).total_cmp(&largest(one.1)));
     out.extend(all.into_iter().take(MOST).map(|(task, effect)| sentence(effects, effect, &format!("in {task}"))));
     out
+}
+
+/// What became of orders at other levels of the factors, and the largest that turned.
+pub(crate) fn orders(effects: &Effects) -> Vec<String> {
+    effects.orders.iter().flat_map(|found| of_level(effects, found)).collect()
+}
+
+fn of_level(effects: &Effects, found: &LevelOrders) -> Vec<String> {
+    let (here, first) = (level(effects, found.factor, found.level), level(effects, found.factor, 0));
+    let LevelOrders { hold, open, turned, .. } = found;
+    let all = hold + open + turned.len();
+    let shown = format!("of {} shown with {first}", counted(all, "order"));
+    let whole = match (turned.len(), open) {
+        (0, 0) => format!("{shown}, all hold with {here}."),
+        (turn, open) => {
+            format!("{shown}, {hold} hold with {here}, {turn} are reversed, and {open} are not shown there.")
+        }
+    };
+    let turn = |one: &TurnedOrder| {
+        let TurnedOrder { task, one, other, first: before, here: after } = one;
+        let [one, other] = [one, other].map(|name| name.split('#').next().unwrap_or_default());
+        let [before, after] = [before, after].map(|gain| speed(gain).replacen("is ", "", 1));
+        format!("{one} is {before} than {other} with {first}, and {after} with {here}, in {task}.")
+            .replace("times as fast than", "times as fast as")
+    };
+    std::iter::once(capital(&whole)).chain(turned.iter().take(MOST).map(turn)).collect()
 }
 
 /// The largest logarithm that is shown of an effect, in any place where it differs.

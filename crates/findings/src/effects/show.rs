@@ -9,7 +9,8 @@ use crate::view::View;
 /// The section; empty if nothing was crossed.
 pub(crate) fn section(view: &View) -> Vec<Block> {
     let Some(effects) = &view.findings().effects else { return Vec::new() };
-    let mut out: Vec<Block> = say::sentences(effects).into_iter().map(Block::Item).collect();
+    let mut out: Vec<Block> =
+        say::sentences(effects).into_iter().chain(say::orders(effects)).map(Block::Item).collect();
     out.push(Block::Text(say::OVER.into()));
     let mut levels: Vec<(usize, usize)> = Vec::new();
     for effect in effects.tasks.iter().flat_map(|task| &task.effects) {

@@ -93,3 +93,32 @@ fn one_repeat_shows_nothing_and_a_missing_side_leaves_the_others() {
     assert!(effect.gain.interval.is_none() && !effect.gain.shown);
     assert!(effect.at.is_empty(), "one file system is left: {effect:?}");
 }
+
+#[test]
+fn orders_that_turn_at_another_level_are_named() {
+    let factors = || vec![factor("age", &["copy:seed:9", "seed:9"])];
+    let sides = ["copy", "aged"];
+    let times = |aged: f64| [("ext4#copy", 50.0), ("xfs#copy", 60.0), ("ext4#aged", aged), ("xfs#aged", 66.0)];
+    let found = effects(&times(80.0), 0.0, factors(), &sides).unwrap();
+    assert_eq!(
+        say::orders(&found),
+        [
+            "Of 1 order shown with age copy:seed:9, 0 hold with age seed:9, 1 are reversed, and 0 are not shown there.",
+            "ext4 is 20.0 % faster than xfs with age copy:seed:9, and 17.5 % slower with age seed:9, in 002.",
+        ]
+    );
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["orders"][0]["turned"][0]["one"], "ext4#copy");
+    let found = effects(&times(55.0), 0.0, factors(), &sides).unwrap();
+    assert_eq!(say::orders(&found), ["Of 1 order shown with age copy:seed:9, all hold with age seed:9."]);
+    let found = effects(&times(66.0), 0.0, factors(), &sides).unwrap();
+    assert!(say::orders(&found)[0].ends_with("0 are reversed, and 1 are not shown there."), "{found:?}");
+    // One file system has no orders, and options that stand on two have no level of their own.
+    let one = effects(
+        &times(80.0)[..1].iter().chain(&times(80.0)[2..3]).copied().collect::<Vec<_>>(),
+        0.0,
+        factors(),
+        &sides,
+    );
+    assert!(one.unwrap().orders.is_empty());
+}

@@ -161,7 +161,11 @@ fn a_small_budget_asks_the_options_of_the_fastest_and_says_what_it_left() {
     }
     let mut grid = Grid { most: 100, ..Grid::new(1, 0.01) };
     grid.advised();
-    assert!(grid.skipped.iter().any(|what| what.starts_with("what ") && what.contains(" options of ")), "{:?}", grid.skipped);
+    assert!(
+        grid.skipped.iter().any(|what| what.starts_with("what ") && what.contains(" options of ")),
+        "{:?}",
+        grid.skipped
+    );
     assert!(grid.measured.keys().any(|name| name.contains(':')), "some options are asked");
     let mut grid = Grid { most: 5, ..Grid::new(1, 0.01) };
     assert_eq!(grid.advised().0.name, "a", "nothing is shown by one repeat");

@@ -1,0 +1,146 @@
+//! Which orders are others where a factor has another level: ext4 before xfs on a fresh file system, and behind it on an aged one.
+//!
+//! Two configurations that have the same levels of all factors are a pair. Their ratio of speeds is tested at each
+//! combination of levels, all of a run as one family, and compared with that at the factor's first level.
+
+use mountmark_model::Better;
+use serde::Serialize;
+
+use super::{Design, FILE_SYSTEM, Gain, OPTIONS, judged};
+use crate::figures::find::series::{Figures, Series, log_ratios};
+use crate::options::Options;
+use crate::verdicts::find::contrast::{Contrast, test_at};
+
+/// What became of the orders of a factor's first level at another level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelOrders {
+    /// Index of [`super::Effects::factors`].
+    pub factor: usize,
+    /// Index of its level.
+    pub level: usize,
+    /// Orders that are shown at the first level, and at this one too.
+    pub hold: usize,
+    /// Orders that are shown at the first level, and not at this one.
+    pub open: usize,
+    /// Orders that are shown to be the other way round, the largest first.
+    pub turned: Vec<TurnedOrder>,
+}
+
+/// An order that is another at another level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TurnedOrder {
+    /// The task.
+    pub task: String,
+    /// The configuration that is faster at the first level, as it is called there.
+    pub one: String,
+    /// The one that is slower there.
+    pub other: String,
+    /// Speed of the one over that of the other at the first level.
+    pub first: Gain,
+    /// The same at this level.
+    pub here: Gain,
+}
+
+/// Two configurations with the same levels of all factors, in a task.
+struct Pair<'a> {
+    task: &'a str,
+    /// Their positions.
+    both: [usize; 2],
+    blocks: Vec<f64>,
+}
+
+/// Of all factors that were given, level by level; without levels for which no order of the first level is shown.
+pub(super) fn orders(design: &Design, figures: &Figures, options: &Options) -> Vec<LevelOrders> {
+    let given: Vec<usize> =
+        (0..design.factors.len()).filter(|at| ![FILE_SYSTEM, OPTIONS].contains(&&*design.factors[*at].name)).collect();
+    if given.is_empty() {
+        return Vec::new();
+    }
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut contrasts: Vec<Option<Contrast>> = Vec::new();
+    for (stratum, task) in figures.tasks.iter().filter(|task| !task.step).enumerate() {
+        let Some(series) = task.main() else { continue };
+        for both in beside(design, &given) {
+            let blocks = ratios(series, both);
+            contrasts.push(Contrast::paired(stratum, &blocks, 1.0));
+            pairs.push(Pair { task: &task.id, both, blocks });
+        }
+    }
+    let means: Vec<Option<f64>> = contrasts.iter().map(|one| one.as_ref().map(|one| one.mean)).collect();
+    let mut tested = test_at(&contrasts.into_iter().flatten().collect::<Vec<_>>(), options.level).into_iter();
+    let gains: Vec<Option<Gain>> = pairs
+        .iter()
+        .zip(means)
+        .map(|(pair, mean)| {
+            let tested = mean.and_then(|mean| Some((mean, tested.next()?)));
+            judged(&pair.blocks, tested.as_ref(), options)
+        })
+        .collect();
+    let mut out = Vec::new();
+    for factor in given {
+        for level in 1..design.factors[factor].levels.len() {
+            let mut found = LevelOrders { factor, level, hold: 0, open: 0, turned: Vec::new() };
+            for (pair, here) in pairs.iter().zip(&gains) {
+                let first = at_first(design, (factor, level), pair)
+                    .and_then(|both| pairs.iter().position(|one| one.task == pair.task && one.both == both));
+                if let (Some(first), Some(here)) = (first, here)
+                    && let Some(before) = gains[first].filter(|gain| gain.shown)
+                {
+                    let names = pairs[first].both.map(|at| figures.configurations[at].clone());
+                    found.add(pair.task, names, before, *here);
+                }
+            }
+            let size = |one: &TurnedOrder| libm::log(one.first.ratio).min(-libm::log(one.here.ratio));
+            found.turned.sort_by(|one, other| size(other).total_cmp(&size(one)));
+            if found.hold + found.open + found.turned.len() > 0 {
+                out.push(found);
+            }
+        }
+    }
+    out
+}
+
+impl LevelOrders {
+    fn add(&mut self, task: &str, [one, other]: [String; 2], first: Gain, here: Gain) {
+        match (here.shown, (first.ratio > 1.0) == (here.ratio > 1.0)) {
+            (false, _) => self.open += 1,
+            (true, true) => self.hold += 1,
+            (true, false) => {
+                let is_faster = first.ratio > 1.0;
+                let (one, other) = if is_faster { (one, other) } else { (other, one) };
+                let [first, here] = if is_faster { [first, here] } else { [first.inverse(), here.inverse()] };
+                self.turned.push(TurnedOrder { task: task.to_owned(), one, other, first, here });
+            }
+        }
+    }
+}
+
+/// Pairs of configurations that have the same levels of the factors.
+fn beside(design: &Design, given: &[usize]) -> Vec<[usize; 2]> {
+    let is_alike = |one: usize, other: usize| {
+        let (one, other) = (design.levels[one].as_ref()?, design.levels[other].as_ref()?);
+        given.iter().all(|factor| one[*factor] == other[*factor]).then_some(())
+    };
+    let all = 0..design.levels.len();
+    let pairs = all.clone().flat_map(|one| (one + 1..design.levels.len()).map(move |other| [one, other]));
+    pairs.filter(|[one, other]| is_alike(*one, *other).is_some()).collect()
+}
+
+/// The same pair at the factor's first level, if this one has that level.
+fn at_first(design: &Design, (factor, level): (usize, usize), pair: &Pair) -> Option<[usize; 2]> {
+    let first = |at: usize| {
+        let mut own = design.levels[at].clone().filter(|own| own[factor] == level)?;
+        own[factor] = 0;
+        design.levels.iter().position(|known| known.as_ref() == Some(&own))
+    };
+    Some([first(pair.both[0])?, first(pair.both[1])?])
+}
+
+/// Logarithms of the speed of the one over that of the other, by block.
+fn ratios(series: &Series, [one, other]: [usize; 2]) -> Vec<f64> {
+    let (one, other) = (&series.blocks[one], &series.blocks[other]);
+    match series.metric.better {
+        Better::Lower => log_ratios(other, one),
+        Better::Higher => log_ratios(one, other),
+    }
+}

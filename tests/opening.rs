@@ -66,7 +66,7 @@ fn a_report_opens_with_its_answer() {
              r.querySelectorAll('.bar, .interval').length, r.querySelectorAll('.made').length, r.cells[3].textContent])",
         );
         assert_eq!(places.as_array().map(Vec::len), Some(5), "{places}");
-        let risk = "may have to be repaired and may lose what was not synced and show what the disk held before";
+        let risk = "may have to be repaired and may lose what was not synced and show deleted data of others in files";
         assert_eq!(places[2], json!(["ext2", 2, 1, risk]));
         assert_eq!(places[0][2], json!(6));
         for width in [400, 800, 1200] {

@@ -216,6 +216,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         machine: arguments.machine.clone(),
         disk: run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default(),
         kernel: run.environment.kernel.clone(),
+        scale: search.scale(),
         needs: candidates::needs(arguments),
         mkfs: mkfs(made),
         fstab: fstab(made),

@@ -49,13 +49,8 @@ impl Runs<'_> {
             return Ok(None);
         };
         let Some(cell) = run.cells.first().filter(|cell| cell.outcome.is_ok()) else { return Ok(None) };
-        let of = [Metric::BUSY.id, Metric::SETTLE_BUSY.id];
-        let samples: Vec<f64> = cell
-            .samples
-            .iter()
-            .filter(|sample| of.contains(&sample.metric.as_str()))
-            .map(|sample| sample.value)
-            .collect();
+        let busy = cell.samples.iter().filter(|sample| sample.metric == Metric::BUSY.id);
+        let samples: Vec<f64> = busy.map(|sample| sample.value).collect();
         Ok((!samples.is_empty()).then(|| samples.iter().sum()))
     }
 }

@@ -281,6 +281,8 @@ pub struct Advice {
     pub machine: String,
     /// The disk under test.
     pub disk: String,
+    /// The scale of the work: 1 is its own size.
+    pub scale: String,
     /// Releases of the kernel.
     pub kernel: String,
     /// What the user needs: `--survive fsync`.

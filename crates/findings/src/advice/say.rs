@@ -35,7 +35,8 @@ pub(crate) fn named(candidate: &Candidate) -> String {
 /// The answer in one breath.
 pub(crate) fn headline(advice: &Advice) -> String {
     let name = named(&advice.answer);
-    let (tried, work, simplest) = (advice.tried.len(), &advice.work, &advice.simplest);
+    let (tried, simplest) = (advice.tried.len(), &advice.simplest);
+    let work = format!("{} on disk {}", advice.work, advice.disk);
     let over = match &advice.over_simplest {
         Some(over) => over,
         None if advice.answer.name == *simplest => {
@@ -82,22 +83,48 @@ pub(crate) fn order(turn: &Turn) -> &'static str {
     }
 }
 
-/// The sentence about situations.
+/// When the answer holds, and when not.
 pub(crate) fn turns(advice: &Advice) -> String {
-    let turned: Vec<String> = advice
+    let turned = |turn: &&Turn| turn.order == Order::Turns;
+    let other = |turn: &Turn| {
+        format!("{} ({} is {} there)", turn.situation, turn.beside, faster(&turn.gain.inverse(), "the answer"))
+    };
+    let other: Vec<String> = advice.turns.iter().filter(turned).map(other).collect();
+    let open: Vec<String> = advice
         .turns
         .iter()
-        .filter(|turn| turn.order == Order::Turns)
-        .map(|turn| {
-            format!("{} ({} is {} there)", turn.situation, turn.beside, faster(&turn.gain.inverse(), "the answer"))
-        })
+        .filter(|turn| turn.order == Order::Open)
+        .map(|turn| format!("{} (beside {})", turn.situation, turn.beside))
         .collect();
-    match (advice.turns.len(), turned.len()) {
-        (0, _) => "Nobody asked in which other situations it holds.".into(),
-        (1, 0) => "In the one other comparison no other is shown to be faster.".into(),
-        (all, 0) => format!("In none of {all} other comparisons is another one shown to be faster."),
-        (_, _) => format!("It would be another with {}.", and(&turned)),
+    let hold = advice.turns.iter().filter(|turn| turn.order == Order::Holds).count();
+    let mut out = Vec::new();
+    match advice.turns.len() {
+        0 => out.push("Nobody asked in which other situations it holds.".to_owned()),
+        _ if !other.is_empty() => out.push(format!("It would be another with {}.", and(&other))),
+        _ => {}
     }
+    if !open.is_empty() {
+        out.push(format!("No difference is shown with {}.", and(&open)));
+    }
+    if hold > 0 {
+        out.push(format!(
+            "It holds in {hold} of {}.",
+            counted(advice.turns.len(), "other comparison", "other comparisons")
+        ));
+    }
+    if !advice.not_asked.is_empty() {
+        let number = counted(advice.not_asked.len(), "thing was", "things were");
+        out.push(format!("{number} not asked, see below."));
+    }
+    out.join(" ")
+}
+
+/// What it was measured on.
+pub(crate) fn ground(advice: &Advice) -> String {
+    let Advice { machine, disk, kernel, work, scale, .. } = advice;
+    format!(
+        "the virtual lab: a guest with models of machine {machine} and disk {disk}, kernel {kernel}; {work} at scale {scale}"
+    )
 }
 
 /// Whether a run agrees with what an answer said of itself and others, a sentence for each that both have.
@@ -136,9 +163,42 @@ fn amount(gain: &Gain) -> String {
     if ratio >= 2.0 { format!("{ratio:.1} times as fast") } else { format!("{:.0} %", 100.0 * (ratio - 1.0)) }
 }
 
+/// Above the commands that make and mount it.
+pub(crate) const MAKE: &str = "Make it, which erases the device, and mount it by a line of /etc/fstab:";
+
+/// Above the situations.
+pub(crate) const SITUATIONS: &str =
+    "Each situation differs from the search in this alone. Brackets: no difference is shown.";
+
 /// Above what power cuts showed.
-pub(crate) const SMALL: &str =
-    "While a guest did in small what the work syncs, as below, its power was cut at every moment that matters.";
+pub(crate) const SMALL: &str = "A guest did in small what the work syncs, as below, and its power was cut after each request to the \
+     disk. Images are the contents that the disk may then have; they are fewer where a file system orders its writes. A promise \
+     is what the documents of a file system say of the time after a power cut.";
+
+/// Above what options do.
+pub(crate) const OPTIONS: &str = "Speed with the option over speed without, in one repeat. That shows no difference; those that gain are measured again.";
+
+/// Above all that was measured.
+pub(crate) fn measured(advice: &Advice) -> String {
+    format!(
+        "{} (one file system, once) were measured. How much faster or slower each configuration is than the answer; brackets: no \
+         difference is shown. Intervals and what is shown hold at 95 % for the whole search.",
+        counted(advice.cells, "cell", "cells")
+    )
+}
+
+/// Above the command that confirms the answer.
+pub(crate) fn confirm(advice: &Advice) -> &'static str {
+    match advice.confirm.contains(" --advice ") {
+        true => {
+            "It measures the answer and another on a disk of yours, and says whether that disk agrees. It erases nothing without --wipe."
+        }
+        false => {
+            "It measures the answer and another on a disk of yours. It erases nothing without --wipe. After `advise --also FILE.json`, \
+                  `run --advice FILE.json` says whether that disk agrees."
+        }
+    }
+}
 
 /// What power cuts showed of a configuration, a sentence.
 pub(crate) fn power_cuts(cuts: &PowerCuts) -> String {

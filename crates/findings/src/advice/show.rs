@@ -4,7 +4,7 @@ use anyhow::Result;
 use mountmark_document::forms::{Block, Last, Object, Subject, Table, list};
 use serde::Serialize;
 
-use crate::advice::find::{Advice, Screened, Tried, Turn};
+use crate::advice::find::{Advice, LeftOut, Screened, Tried, Turn};
 use crate::advice::say;
 use crate::shell_word;
 
@@ -34,23 +34,22 @@ fn blocks(advice: &Advice) -> Vec<Block> {
     let fact = |label: &str, text: String| Block::Fact(label.into(), text);
     let mut out =
         vec![Block::Title(format!("Which file system for {}", advice.work)), Block::Text(say::headline(advice))];
+    out.push(Block::Text(say::MAKE.into()));
     out.push(Block::Command(advice.mkfs.clone()));
     out.push(Block::Command(advice.fstab.clone()));
     out.extend(say::before(advice).map(|text| fact("before", text)));
     out.extend(say::over_defaults(advice).map(|text| fact("its options", text)));
     out.push(fact("power cut", advice.after_cut.clone()));
     out.extend(advice.risks.iter().map(|risk| fact("risk", risk.clone())));
-    out.push(fact("another", say::turns(advice)));
-    out.push(fact(
-        "measured on",
-        format!("machine {}, disk {}, kernel {}", advice.machine, advice.disk, advice.kernel),
-    ));
+    out.push(fact("elsewhere", say::turns(advice)));
+    out.push(fact("measured on", say::ground(advice)));
     if !advice.needs.is_empty() {
-        out.push(fact("needs", advice.needs.join(" ")));
+        out.push(fact("asked for", advice.needs.join(" ")));
     }
     list(&mut out, "Why", &advice.why);
     if !advice.turns.is_empty() {
         out.push(Block::Heading("When it would be another".into()));
+        out.push(Block::Text(say::SITUATIONS.into()));
         out.push(Block::Table(turns(&advice.turns)));
     }
     if let Some(first) = advice.power_cuts.first() {
@@ -65,29 +64,38 @@ fn blocks(advice: &Advice) -> Vec<Block> {
     }
     if !advice.screened.is_empty() {
         out.push(Block::Heading("What options do".into()));
-        out.push(Block::Text(
-            "Speed with the option over speed without, over all combinations of the screening.".into(),
-        ));
+        out.push(Block::Text(say::OPTIONS.into()));
         out.push(Block::Table(screened(&advice.screened)));
     }
     out.push(Block::Heading("All that was measured".into()));
-    out.push(Block::Text(format!(
-        "{} cells. How much faster or slower each is than the answer; brackets: no difference is shown.",
-        advice.cells
-    )));
-    let (often, once): (Vec<&Tried>, Vec<&Tried>) = advice.tried.iter().partition(|one| one.repeats > 1);
-    out.push(Block::Table(tried(advice, if often.is_empty() { &once } else { &often })));
-    if !often.is_empty() && !once.is_empty() {
+    out.push(Block::Text(say::measured(advice)));
+    // Of file systems that few repeats left behind, the best.
+    let is_known = |one: &Tried, before: &[Tried]| {
+        one.repeats > 1 || before.iter().all(|known| filesystem(known) != filesystem(one))
+    };
+    let (often, once): (Vec<_>, Vec<_>) =
+        advice.tried.iter().enumerate().partition(|(at, one)| is_known(one, &advice.tried[..*at]));
+    out.push(Block::Table(tried(advice, &often.into_iter().map(|(_, one)| one).collect::<Vec<_>>())));
+    if !once.is_empty() {
         let was = if once.len() == 1 { "was" } else { "were" };
         out.push(Block::Text(format!("{} more {was} measured once, in the screening.", once.len())));
     }
-    let left_out: Vec<String> = advice.left_out.iter().map(|left| format!("{}: {}.", left.what, left.why)).collect();
-    list(&mut out, "Left out", &left_out);
     list(&mut out, "Not asked", &advice.not_asked);
+    let is_option = |left: &&LeftOut| left.what.contains(':');
+    let (options, others): (Vec<_>, Vec<_>) = advice.left_out.iter().partition(is_option);
+    let left_out: Vec<String> =
+        options.iter().chain(&others).map(|left| format!("{}: {}.", left.what, left.why)).collect();
+    list(&mut out, "Left out", &left_out);
     out.push(Block::Heading("Confirm it on your own disk".into()));
+    out.push(Block::Text(say::confirm(advice).into()));
     out.push(Block::Command(advice.confirm.clone()));
     out.push(fact("runs", advice.runs.join(", ")));
     out
+}
+
+/// The file system of a configuration, with its layers.
+fn filesystem(tried: &Tried) -> &str {
+    tried.configuration.split(':').next().unwrap_or_default()
 }
 
 fn table(head: &[&str], rows: Vec<Vec<String>>, last: Last) -> Table {
@@ -98,7 +106,7 @@ fn turns(turns: &[Turn]) -> Table {
     let row = |turn: &Turn| {
         vec![turn.situation.clone(), turn.beside.clone(), say::cell(&turn.gain), say::order(turn).to_owned()]
     };
-    table(&["with", "the answer beside", "is faster by", "the order"], turns.iter().map(row).collect(), Last::Words)
+    table(&["situation", "compared with", "answer faster by", "order"], turns.iter().map(row).collect(), Last::Words)
 }
 
 fn screened(all: &[Screened]) -> Table {

@@ -76,6 +76,7 @@ fn advice(answer: &str) -> Advice {
         work: "varmail".into(),
         machine: "modern".into(),
         disk: "ssd".into(),
+        scale: "1".into(),
         kernel: "6.12.117".into(),
         needs: Vec::new(),
         answer: candidate(answer),
@@ -111,7 +112,7 @@ fn the_answer_is_one_breath() {
     };
     assert_eq!(
         say::headline(&advice("ext4")),
-        "Take ext4 as it is: of 0 configurations none is shown to be faster for varmail than this default."
+        "Take ext4 as it is: of 0 configurations none is shown to be faster for varmail on disk ssd than this default."
     );
     let mut found = advice("xfs:noatime+mkfs=-m reflink=0");
     found.over_simplest = Some(known(1.25, true));
@@ -119,8 +120,8 @@ fn the_answer_is_one_breath() {
     found.second = second(known(2.5, true));
     assert_eq!(
         say::headline(&found),
-        "Take xfs with noatime and mkfs=-m reflink=0: for varmail it is 25 % faster (19 to 31 %) than ext4, the default, and 2.5 \
-         times as fast (2.4 to 2.6) as btrfs, the second."
+        "Take xfs with noatime and mkfs=-m reflink=0: for varmail on disk ssd it is 25 % faster (19 to 31 %) than ext4, the default, \
+         and 2.5 times as fast (2.4 to 2.6) as btrfs, the second."
     );
     found.second = second(known(1.01, false));
     assert!(say::headline(&found).ends_with("the default, and level with btrfs."), "{}", say::headline(&found));
@@ -132,12 +133,18 @@ fn the_answer_is_one_breath() {
     };
     assert_eq!(say::turns(&found), "Nobody asked in which other situations it holds.");
     found.turns = vec![turn("disk hdd", 1.2, Order::Holds)];
-    assert_eq!(say::turns(&found), "In the one other comparison no other is shown to be faster.");
+    assert_eq!(say::turns(&found), "It holds in 1 of 1 other comparison.");
     found.turns.push(turn("kernel 6.1", 0.8, Order::Turns));
     assert_eq!(
         say::turns(&found),
-        "It would be another with kernel 6.1 (ext4 is 25 % faster (19 to 32 %) than the answer there)."
+        "It would be another with kernel 6.1 (ext4 is 25 % faster (19 to 32 %) than the answer there). It holds in 1 of 2 other \
+         comparisons."
     );
+    found.turns.push(turn("disk nvme", 1.0, Order::Open));
+    found.not_asked = vec!["with 80 % full: the budget is used".into()];
+    let text = say::turns(&found);
+    assert!(text.contains("No difference is shown with disk nvme (beside ext4). It holds in 1 of 3"), "{text}");
+    assert!(text.ends_with("1 thing was not asked, see below."), "{text}");
 }
 
 #[test]
@@ -150,9 +157,14 @@ fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() 
     let before = |name: &str| Before { sentence: "Take it.".into(), kernel: "6.1".into(), name: name.into() };
     found.before = Some(before("ext4"));
     let text = written(&Advised(&found), "table", 120);
-    for says in ["jfs (left out)", "jfs: it loses what was synced.", "1 more was measured once"] {
+    found.tried.push(tried(1, "xfs:noatime"));
+    let text = text + &written(&Advised(&found), "table", 120);
+    for says in
+        ["jfs (left out)", "jfs: it loses what was synced.", "1 more was measured once"]
+    {
         assert!(text.contains(says), "{says}: {text}");
     }
+    assert!(text.lines().any(|line| line.starts_with("xfs ") && line.contains(" 1 ")), "{text}");
     assert!(text.contains("The answer is the same. With kernel 6.1 it was: Take it."), "{text}");
     found.before = Some(before("xfs"));
     assert!(written(&Advised(&found), "table", 120).contains("The answer is another."));

@@ -125,7 +125,7 @@ pub(crate) fn risk(safety: &AfterCut) -> String {
         (true, true) => "may lose the latest of what was not synced",
     };
     let repaired = if promises.has(Level::L0) { "" } else { "may have to be repaired and " };
-    let stale = if promises.exposes_stale { " and show what the disk held before" } else { "" };
+    let stale = if promises.exposes_stale { " and show deleted data of others in files" } else { "" };
     format!("{repaired}{lose}{stale}")
 }
 

@@ -135,6 +135,8 @@ pub struct Profile {
     /// What of their running was iterations of string instructions, which copy and clear; `None` in profiles of before they
     /// were told apart.
     pub strings: Option<BTreeMap<Vec<String>, u64>>,
+    /// How often system calls were entered, by the path to their first function; empty in profiles without callers.
+    pub entries: BTreeMap<Vec<String>, u64>,
 }
 
 /// Where the time of one task went, the time `iteration` that it ran (from 0).

@@ -57,6 +57,7 @@ impl Profiles {
             strings: tree
                 .strings(&profile.returned)
                 .map(|of_returned| [of_returned, tree.strings(&profile.sync).unwrap_or_default()]),
+            entries: [&profile.returned, &profile.sync].map(|part| tree.numbers(&part.entries)),
         });
         let tasks = tasks.collect();
         let text = super::store::json(&Packed { names: tree.names, nodes: tree.nodes, tasks });
@@ -89,6 +90,14 @@ pub(crate) struct Task {
     /// were told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strings: Option<[Strings; 2]>,
+    /// Nodes, and how often system calls were entered there, of both parts; none without callers, and before these were
+    /// counted.
+    #[serde(default, skip_serializing_if = "no_entries")]
+    pub entries: [Strings; 2],
+}
+
+fn no_entries(entries: &[Strings; 2]) -> bool {
+    entries.iter().all(Vec::is_empty)
 }
 
 pub(crate) type Timed = Vec<Path>;
@@ -130,8 +139,11 @@ impl Tree {
     }
 
     fn strings(&mut self, profile: &Profile) -> Option<Strings> {
-        let strings = profile.strings.as_ref()?.iter();
-        Some(strings.filter_map(|(path, time)| Some((self.node(path)?, *time))).collect())
+        Some(self.numbers(profile.strings.as_ref()?))
+    }
+
+    fn numbers(&mut self, of: &BTreeMap<Vec<String>, u64>) -> Strings {
+        of.iter().filter_map(|(path, number)| Some((self.node(path)?, *number))).collect()
     }
 
     /// The node of a path; `None` of the empty one.
@@ -174,10 +186,11 @@ pub(crate) fn read(packed: &[u8]) -> Result<Packed, JsonError> {
 pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<TaskProfile>, JsonError> {
     let Packed { names, nodes, tasks } = read(packed)?;
     let mut left = MOST_PATHS.0 as usize;
-    let mut profile = |paths: Vec<Path>, strings: Option<Strings>| -> Result<Profile, JsonError> {
-        let of_node = |(node, time): (u32, u64)| Ok((path(&names, &nodes, node)?, time));
-        let strings = strings.map(|strings| strings.into_iter().map(of_node).collect::<Result<_, JsonError>>());
-        let mut out = Profile { strings: strings.transpose()?, ..Profile::default() };
+    let mut profile = |paths: Vec<Path>, strings: Option<Strings>, entries: Strings| -> Result<Profile, JsonError> {
+        let of_node = |(node, number): (u32, u64)| Ok((path(&names, &nodes, node)?, number));
+        let numbers = |all: Strings| all.into_iter().map(of_node).collect::<Result<_, JsonError>>();
+        let (strings, entries) = (strings.map(numbers).transpose()?, numbers(entries)?);
+        let mut out = Profile { strings, entries, ..Profile::default() };
         for (node, running, waiting) in paths {
             let path = path(&names, &nodes, node)?;
             left = left.checked_sub(held(&path)).ok_or_else(|| damaged("too many paths"))?;
@@ -191,7 +204,9 @@ pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec
     tasks
         .map(|task| {
             let [of_returned, of_sync] = task.strings.map_or([None, None], |both| both.map(Some));
-            let (returned, sync) = (profile(task.returned, of_returned)?, profile(task.sync, of_sync)?);
+            let [entries, of_sync_entries] = task.entries;
+            let returned = profile(task.returned, of_returned, entries)?;
+            let sync = profile(task.sync, of_sync, of_sync_entries)?;
             Ok(TaskProfile { task: task.task, iteration: task.iteration, returned, sync })
         })
         .collect()
@@ -249,7 +264,12 @@ mod tests {
             (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
         };
         let strings = paths.iter().map(|(path, time)| (path.split(';').map(str::to_owned).collect(), time / 2));
-        Profile { paths: paths.iter().map(time).collect(), strings: Some(strings.collect()) }
+        let entries = paths.iter().map(|(path, time)| (path.split(';').map(str::to_owned).collect(), time / 3));
+        Profile {
+            paths: paths.iter().map(time).collect(),
+            strings: Some(strings.collect()),
+            entries: entries.collect(),
+        }
     }
 
     fn all() -> Vec<TaskProfile> {

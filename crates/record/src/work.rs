@@ -82,7 +82,7 @@ mod tests {
         let paths = paths.into_iter().map(|(text, time)| (path(text), time)).collect();
         let strings = [("cp;do_syscall_64;clear_huge", 390), ("disk server;read", 200)];
         let strings = strings.map(|(text, time)| (path(text), time)).into();
-        let returned = Profile { paths, strings: tells_strings.then_some(strings) };
+        let returned = Profile { paths, strings: tells_strings.then_some(strings), ..Profile::default() };
         let sync = Profile { strings: tells_strings.then(BTreeMap::new), ..Profile::default() };
         Profiles::pack(&[TaskProfile { task: "001".into(), iteration: 0, returned, sync }]).unwrap()
     }

@@ -53,6 +53,7 @@ pub fn lines(ledger: &Ledger) -> Vec<Line> {
 /// A ledger of lines. Unknown kinds are passed over.
 pub fn ledger(configuration: &str, lines: &[Line]) -> Ledger {
     let mut out = Ledger {
+        counts: BTreeMap::new(),
         configuration: configuration.to_owned(),
         total: Time::default(),
         accounts: BTreeMap::new(),

@@ -211,7 +211,10 @@ impl LabOptions {
     /// The same, with the profiler if asked for.
     pub fn open_with_profiler(&self, machine: &Machine) -> Result<Opened> {
         match self.given.has(&guest::PROFILE) {
-            true => Ok(Opened::Profiled(Box::new(Profiler::open(self.options(machine), true)?))),
+            true => {
+                let callers = !self.given.has(&guest::NO_CALLERS);
+                Ok(Opened::Profiled(Box::new(Profiler::open(self.options(machine), callers)?)))
+            }
             false => Ok(Opened::Plain(self.open(machine)?)),
         }
     }

@@ -159,9 +159,7 @@ fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() 
     let text = written(&Advised(&found), "table", 120);
     found.tried.push(tried(1, "xfs:noatime"));
     let text = text + &written(&Advised(&found), "table", 120);
-    for says in
-        ["jfs (left out)", "jfs: it loses what was synced.", "1 more was measured once"]
-    {
+    for says in ["jfs (left out)", "jfs: it loses what was synced.", "1 more was measured once"] {
         assert!(text.contains(says), "{says}: {text}");
     }
     assert!(text.lines().any(|line| line.starts_with("xfs ") && line.contains(" 1 ")), "{text}");

@@ -11,7 +11,7 @@ mod without;
 pub use difference::{Caller, Cause, Explanation, Line, explain};
 pub use kernels::{Callee, Kernels, Rerouted};
 pub use largest::{Gap, largest};
-pub use ledger::{Account, Ledger, Time, ledger};
+pub use ledger::{Account, Count, Ledger, Time, ledger};
 pub use without::{Without, without};
 
 #[cfg(test)]

@@ -74,8 +74,19 @@ pub static PROFILE: LabOption = LabOption {
                 perf there",
 };
 
+/// Of the exact clock alone.
+pub static NO_CALLERS: LabOption = LabOption {
+    name: "no-callers",
+    value: "",
+    takes: Takes::Nothing,
+    help: "Leave out of the profiles who calls a function, which takes less of this machine's time",
+    with: Some("profile"),
+    against: &[],
+    elsewhere: "--no-callers is of the profiler, which the {lab} lab has not",
+};
+
 static GUESTS: [&LabOption; 5] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &IF];
-static EXACT: [&LabOption; 6] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &IF, &PROFILE];
+static EXACT: [&LabOption; 7] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &IF, &PROFILE, &NO_CALLERS];
 
 /// The options of a lab of guests.
 pub(super) fn of(lab: Lab) -> &'static [&'static LabOption] {

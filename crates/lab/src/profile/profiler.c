@@ -23,8 +23,8 @@
  *
  * Output: lines. `n NODE PARENT FUNCTION`; `p PROGRAM NAME`, which FUNCTION minus PROGRAMS names; `w TASK PHASE BEGIN END
  * INSTRUCTIONS SKEW` begins a measured interval (times in ns of the guest), followed by its `x NODE INSTRUCTIONS`, `s
- * NODE ITERATIONS` (those of INSTRUCTIONS that are iterations of string instructions), `i REQUEST NODE NS` (REQUEST as the
- * guest marks it) and `e`. Then the guest stands still until Mountmark, which looks at
+ * NODE ITERATIONS` (those of INSTRUCTIONS that are iterations of string instructions), `c NODE COUNT` (how often a system
+ * call was entered), `i REQUEST NODE NS` (REQUEST as the guest marks it) and `e`. Then the guest stands still until Mountmark, which looks at
  * the disk meanwhile, has written a byte to `go`. */
 #include "emulator.h"
 #include <errno.h>
@@ -43,7 +43,7 @@ enum { USER, UNKNOWN, NAMES };
 enum { TIME_OF_KERNEL = 0x7ffffff0, TIME_OF_USER, ALWAYS };
 enum { PROGRAMS = 0x40000000 };
 /* What is special about a function; crates/lab/src/profile/symbols.rs says which. */
-enum { IS_FAULT = 1, IS_SWITCH = 2, IS_RENAME = 4, HAS_DEVICE = 8 };
+enum { IS_FAULT = 1, IS_SWITCH = 2, IS_RENAME = 4, HAS_DEVICE = 8, IS_CALL = 16 };
 enum { MARK_TASK = 1, MARK_CLOCK, MARK_CLOCK_READ, MARK_DISK };
 enum { BEGIN = 1, END };
 /* In a thread's request: it serves a disk. The rest is as the guest marks it. */
@@ -65,7 +65,7 @@ struct block {
 };
 struct node {
     uint32_t parent, function, is_written;
-    uint64_t count, strings;
+    uint64_t count, strings, entries;
 };
 struct frame {
     uint64_t rsp;
@@ -285,7 +285,7 @@ static void write_node(uint32_t node) {
 /* `total`: all instructions that were counted. */
 static void write_interval(uint64_t total) {
     for (uint32_t node = 1; node < node_count; node++)
-        if (nodes[node].count)
+        if (nodes[node].count || nodes[node].entries)
             write_node(node);
     for (uint32_t at = 0; at < idle_count; at++)
         write_node(idle[at].node);
@@ -296,6 +296,9 @@ static void write_interval(uint64_t total) {
     for (uint32_t node = 0; node < node_count; node++)
         if (nodes[node].strings)
             fprintf(out, "s %u %lu\n", node, nodes[node].strings);
+    for (uint32_t node = 0; node < node_count; node++)
+        if (nodes[node].entries)
+            fprintf(out, "c %u %lu\n", node, nodes[node].entries);
     for (uint32_t at = 0; at < idle_count; at++)
         fprintf(out, "i %lu %u %lu\n", idle[at].request, idle[at].node, idle[at].ns);
     fprintf(out, "e\n");
@@ -369,7 +372,7 @@ static void time_read(int by_user) {
         return;
     if ((clock_mark & 0xff) == BEGIN) {
         for (uint32_t node = 0; node < node_count; node++)
-            nodes[node].count = nodes[node].strings = 0;
+            nodes[node].count = nodes[node].strings = nodes[node].entries = 0;
         forget_idle();
         skew = 0;
         begin_tsc = time;
@@ -411,6 +414,7 @@ static void in_kernel(const struct block *block) {
         stack->depth--;
     uint32_t parent = stack->depth ? stack->frames[stack->depth - 1].node : stack->root;
     current = child(parent, block->function);
+    nodes[current].entries += block->is_start && block->flags & IS_CALL;
     if (stack->depth < sizeof stack->frames / sizeof *stack->frames)
         stack->frames[stack->depth++] = (struct frame){pointer, block->function, current};
 }

@@ -119,6 +119,8 @@ struct Open {
     paths: BTreeMap<Vec<String>, Times>,
     /// As [`Profile::strings`].
     strings: BTreeMap<Vec<String>, u64>,
+    /// As [`Profile::entries`].
+    entries: BTreeMap<Vec<String>, u64>,
 }
 
 /// As [`PathTime`], with requests as the plugin writes them.
@@ -152,7 +154,8 @@ impl Open {
 
     /// The interval's profile, with the parts of its requests.
     fn profile(&self, parts: &BTreeMap<u64, Part>) -> Profile {
-        let mut out = Profile { strings: Some(self.strings.clone()), ..Profile::default() };
+        let (strings, entries) = (Some(self.strings.clone()), self.entries.clone());
+        let mut out = Profile { strings, entries, ..Profile::default() };
         for (path, times) in &self.paths {
             let time =
                 out.paths.entry(path.clone()).or_insert(PathTime { running: times.running, ..PathTime::default() });
@@ -194,8 +197,8 @@ impl Parser<'_> {
                 let left = i64::try_from(length).ok().and_then(|length| length.checked_sub(skew));
                 let left = left.context("a time beyond all bounds")?;
                 let interval = interval.context("an unknown interval")?;
-                self.open =
-                    Some(Open { task, interval, begin, left, paths: BTreeMap::new(), strings: BTreeMap::new() });
+                let (paths, strings, entries) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+                self.open = Some(Open { task, interval, begin, left, paths, strings, entries });
             }
             "x" => {
                 let (node, instructions): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
@@ -209,6 +212,13 @@ impl Parser<'_> {
                 let open = self.open.as_mut().context("a figure of no interval")?;
                 let strings = open.strings.entry(self.paths[&node].clone()).or_default();
                 *strings = strings.checked_add(time).filter(|sum| *sum <= running).context("more than its path ran")?;
+            }
+            "c" => {
+                let (node, count): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
+                self.path(node, 0)?;
+                let open = self.open.as_mut().context("a figure of no interval")?;
+                let entries = open.entries.entry(self.paths[&node].clone()).or_default();
+                *entries = entries.checked_add(count).context("a number beyond all bounds")?;
             }
             "i" => {
                 let (request, node, time): (u64, u32, u64) =
@@ -295,7 +305,7 @@ mod tests {
         let flush = 1 << 8 | 4;
         format!(
             "p 0 unknown\np 1 cp\nn 2 0 1073741825\nn 3 2 2\nn 5 3 3\nn 6 3 4\nn 7 6 5\nw {task:x} 1 1000 2040 300 -7\nx 2 100\nx 7 \
-             20\nx 5 200\ns 5 150\ni {read} 3 300\ni 1 3 99\ni {flush} 3 1\ni 0 2 7\ne\nw {task:x} 1 9"
+             20\nx 5 200\ns 5 150\nc 3 2\ni {read} 3 300\ni 1 3 99\ni {flush} 3 1\ni 0 2 7\ne\nw {task:x} 1 9"
         )
     }
 
@@ -309,6 +319,8 @@ mod tests {
         assert_eq!(of(&["cp", "ksys_read", "ext4:ext4_match"]).running, 400);
         let strings = profile.strings.as_ref().unwrap();
         assert_eq!(strings.iter().map(|(path, time)| (path.len(), *time)).collect::<Vec<_>>(), [(3, 300)]);
+        let entries: Vec<(usize, u64)> = profile.entries.iter().map(|(path, count)| (path.len(), *count)).collect();
+        assert_eq!(entries, [(2, 2)]);
         let awaited = |operation, part| Some(Awaited { operation, part });
         let waiting = BTreeMap::from([
             (awaited(DeviceOperation::Read, Some(Part::Journal)), 300),
@@ -331,6 +343,8 @@ mod tests {
             ("x 5 200", "x 6 1"),
             ("s 5 150", "s 5 201"),
             ("s 5 150", "s 9 1"),
+            ("c 3 2", "c 9 2"),
+            ("c 3 2", "c 3"),
             ("i 1 3", "i 9 3"),
             ("i 1 3", "i -1 3"),
             ("1000 2040", "2040 1000"),

@@ -33,6 +33,7 @@ const IS_FAULT: u32 = 1;
 const IS_SWITCH: u32 = 2;
 const IS_RENAME: u32 = 4;
 const HAS_DEVICE: u32 = 8;
+const IS_CALL: u32 = 16;
 
 /// What the plugin must know of a function.
 fn flags(name: &str) -> u32 {
@@ -42,6 +43,8 @@ fn flags(name: &str) -> u32 {
         // Its second argument is the next task.
         "__switch_to" => IS_SWITCH,
         "__set_task_comm" => IS_RENAME,
+        // Where system calls begin, whatever calls them there.
+        _ if name.starts_with("__x64_sys_") => IS_CALL,
         // Devices with memory of their own, which guests access by functions of these names.
         _ if name.contains("apic") || name.contains("hpet") => HAS_DEVICE,
         _ => 0,

@@ -16,7 +16,7 @@ fn profile(paths: &[(&str, u64)], read: u64) -> Profile {
         let waiting = BTreeMap::from([(Some(awaited), read)]);
         (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
     };
-    Profile { paths: paths.iter().map(time).collect(), strings: None }
+    Profile { paths: paths.iter().map(time).collect(), ..Profile::default() }
 }
 
 fn ledgers() -> [Ledger; 2] {

@@ -37,6 +37,15 @@ impl Time {
     }
 }
 
+/// How often something was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Until the command had returned.
+    pub returned: u64,
+    /// Until its data were durable.
+    pub durable: u64,
+}
+
 impl<'a> Sum<&'a Time> for Time {
     fn sum<I: Iterator<Item = &'a Time>>(times: I) -> Time {
         times.fold(Time::default(), |sum, time| Time {
@@ -60,6 +69,8 @@ pub struct Ledger {
     pub programs: BTreeMap<(String, Option<String>), Time>,
     /// What programs were in system calls, with all that these ran and waited for, by the program and the call.
     pub calls: BTreeMap<(String, String), Time>,
+    /// How often these were made; empty where nobody counted them.
+    pub counts: BTreeMap<(String, String), Count>,
     /// Until durable, by path.
     pub paths: BTreeMap<Vec<String>, PathTime>,
 }
@@ -78,6 +89,9 @@ impl Ledger {
             requests: cut(&self.requests),
             programs: cut(&self.programs),
             calls: cut(&self.calls),
+            counts: (self.counts.iter())
+                .map(|(call, count)| (call.clone(), Count { returned: count.returned, durable: count.returned }))
+                .collect(),
             paths: BTreeMap::new(),
         }
     }
@@ -94,11 +108,19 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
     let mut requests: BTreeMap<Awaited, Time> = BTreeMap::new();
     let mut programs: BTreeMap<(String, Option<String>), Time> = BTreeMap::new();
     let mut calls: BTreeMap<(String, String), Time> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, String), Count> = BTreeMap::new();
     let mut paths: BTreeMap<Vec<String>, PathTime> = BTreeMap::new();
     for (profile, figure, is_returned) in [(profiles[0], elapsed, true), (profiles[1], sync, false)] {
         let mut add = |account: Account, nanoseconds: i64| {
             accounts.entry(account).or_default().add(nanoseconds, is_returned);
         };
+        for (path, entries) in &profile.entries {
+            if let Some((program, call)) = system_call(path) {
+                let count = counts.entry((program.to_owned(), call.to_owned())).or_default();
+                count.durable += entries;
+                count.returned += if is_returned { *entries } else { 0 };
+            }
+        }
         let mut rest = figure as i64;
         for (path, time) in &profile.paths {
             let all = time.running as i64 + time.waiting.values().sum::<u64>() as i64;
@@ -127,7 +149,7 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
         add(Account::Unattributed, rest);
     }
     let total = Time { returned: elapsed as i64, durable: (elapsed + sync) as i64 };
-    Ledger { configuration: configuration.to_owned(), total, accounts, requests, programs, calls, paths }
+    Ledger { configuration: configuration.to_owned(), total, accounts, requests, programs, calls, counts, paths }
 }
 
 /// What calls the kernel's functions for system calls, on x86-64.

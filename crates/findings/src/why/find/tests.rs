@@ -15,7 +15,7 @@ fn profile(paths: &[(&str, u64, u64)]) -> Profile {
         let path: Vec<String> = path.split(';').map(str::to_owned).collect();
         (path, PathTime { running: *running, waiting: BTreeMap::from_iter(waiting) })
     };
-    Profile { paths: paths.iter().map(time).collect(), strings: None }
+    Profile { paths: paths.iter().map(time).collect(), ..Profile::default() }
 }
 
 fn sums(ledger: &Ledger) -> Time {

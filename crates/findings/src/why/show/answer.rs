@@ -71,7 +71,7 @@ pub(crate) fn tables(why: &Answer) -> Vec<Block> {
     let mut out = vec![Block::Heading(words::WHERE.into()), Block::Table(ledgers(why.ledgers))];
     let requests = divided(why.ledgers, |of| &of.requests, |of| of.part.is_some(), |of| words::request(*of));
     let programs = divided(why.ledgers, |of| &of.programs, |of| of.1.is_some(), words::program);
-    let calls = divided(why.ledgers, |of| &of.calls, |_| true, words::system_call);
+    let calls = system_calls(why.ledgers);
     for (heading, table) in [(words::REQUESTS, requests), (words::PROGRAMS, programs), (words::SYSTEM_CALLS, calls)] {
         if !table.rows.is_empty() {
             out.push(Block::Heading(heading.into()));
@@ -142,6 +142,26 @@ fn divided<K: Ord>(
         rows.push(row(ledgers, words::others(rest.len()), &sum));
     }
     by_ledger(ledgers, rows)
+}
+
+/// System calls with their times and, where they were counted, how often they were made until durable.
+fn system_calls(ledgers: &[Ledger]) -> Table {
+    let mut table = divided(ledgers, |of| &of.calls, |_| true, words::system_call);
+    for (at, ledger) in ledgers.iter().enumerate().rev().filter(|(_, ledger)| !ledger.counts.is_empty()) {
+        let counts: BTreeMap<String, u64> =
+            ledger.counts.iter().map(|(call, count)| (words::system_call(call), count.durable)).collect();
+        let shown: u64 = table.rows.iter().filter_map(|row| counts.get(&row[0])).sum();
+        // The others are one row, the last.
+        let (all, others) = (ledgers.iter().flat_map(|of| of.calls.keys()).collect::<BTreeSet<_>>().len(), MOST);
+        for (place, row) in table.rows.iter_mut().enumerate() {
+            let is_rest = all > others && place == others;
+            let count =
+                if is_rest { counts.values().sum::<u64>() - shown } else { counts.get(&row[0]).copied().unwrap_or(0) };
+            row.insert(2 * at + 3, count.to_string());
+        }
+        table.head.insert(2 * at + 3, format!("{}\ncalls", heading(&ledger.configuration)));
+    }
+    table
 }
 
 /// A row of a table that has two columns for each ledger.

@@ -9,7 +9,7 @@ fn of(paths: &[(&str, u64, u64)]) -> Ledger {
         let waiting = BTreeMap::from([(None, *waited)]);
         (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
     };
-    let profile = Profile { paths: paths.iter().map(time).collect(), strings: None };
+    let profile = Profile { paths: paths.iter().map(time).collect(), ..Profile::default() };
     let total = paths.iter().map(|(_, running, waited)| running + waited).sum();
     ledger("ext4", total, 0, [&profile, &Profile::default()])
 }
@@ -39,4 +39,28 @@ fn programs_are_told_by_file_and_function() {
     let many: Vec<(&str, u64, u64)> = many.iter().map(|path| (path.as_str(), 10, 0)).collect();
     let rows = programs(of(&many));
     assert_eq!(rows.last().unwrap()[..], ["4 others", "0.000000040", "0.000000040"]);
+}
+
+#[test]
+fn system_calls_have_their_counts() {
+    let path = |call: &str| -> Vec<String> { ["cp", "do_syscall_64", call].map(str::to_owned).into() };
+    let mut paths = BTreeMap::new();
+    let mut entries = BTreeMap::new();
+    for number in 0..20_u64 {
+        let call = path(&format!("__x64_sys_c{number}"));
+        paths.insert(call.clone(), PathTime { running: 1000 - number, ..PathTime::default() });
+        entries.insert(call, number + 1);
+    }
+    // It began before, and so was not entered.
+    paths.insert(path("__x64_sys_wait4"), PathTime { running: 2000, ..PathTime::default() });
+    let profile = Profile { paths: paths.clone(), entries, ..Profile::default() };
+    let counted = ledger("ext4", 30_000, 0, [&profile, &Profile::default()]);
+    let old = ledger("xfs", 30_000, 0, [&Profile { paths, ..Profile::default() }, &Profile::default()]);
+    let table = system_calls(&[counted.clone(), old]);
+    assert_eq!(table.head[1..], ["ext4\nreturned", "ext4\ndurable", "ext4\ncalls", "xfs\nreturned", "xfs\ndurable"]);
+    let counts: Vec<&str> = table.rows.iter().map(|row| row[3].as_str()).collect();
+    assert_eq!(counts[..3], ["0", "1", "2"]);
+    assert_eq!(counts[MOST..], [(16..=20).sum::<u64>().to_string()]);
+    assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{table:?}");
+    assert_eq!(counted.until_returned().counts, counted.counts);
 }

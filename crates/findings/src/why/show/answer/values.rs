@@ -65,6 +65,7 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 7] {
             json!({
                 "configuration": ledger.configuration, "program": program, "system_call": call,
                 "returned": time.returned, "durable": time.durable,
+                "calls": ledger.counts.get(&(program.clone(), call.clone())).map(|count| count.durable),
             })
         })
     });

@@ -224,12 +224,17 @@ fn kept_profiles_say_what_another_run_with_the_profiler_says() {
     // The profiler is no reason for another figure.
     assert_eq!(kept.results().figures(), plain.figures());
     let from_store = json(&["--task", "files"]);
-    for key in ["totals", "ledgers", "programs", "differences"] {
+    for key in ["totals", "ledgers", "programs", "system_calls", "differences"] {
         assert_eq!(from_store[key], anew[key], "{key}");
     }
+    // Ten programs make a folder each.
+    let made: Vec<&Value> =
+        list(&from_store, "system_calls").iter().filter(|call| call["system_call"] == "mkdir").collect();
+    assert!(made.len() == 2 && made.iter().all(|call| call["calls"] == 10), "{made:?}");
     let flat = json(&["--task", "files", "--no-callers"]);
     assert_adds_up(&flat);
     assert_eq!(flat["programs"], from_store["programs"]);
+    assert_eq!(list(&flat, "system_calls").len(), 0, "without callers nobody knows them");
 
     let page = lab.path("report.html");
     let out = lab.out().to_string_lossy().into_owned();

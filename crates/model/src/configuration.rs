@@ -267,12 +267,15 @@ impl Configuration {
     }
 
     /// What a power cut took of synced files on kernels of this release's series, as the catalogue knows; `None` where nobody
-    /// measured it, or an option may change it.
+    /// measured it, or an option or another file system below may change it.
     pub fn synced_lost(&self, release: &str) -> Option<&SyncedLost> {
         let crash = self.filesystem.crash.as_ref();
         let is_harmless =
             |word: &str| crash.is_some_and(|documented| documented.harmless.iter().any(|one| one == word));
-        self.filesystem.synced_lost.iter().find(|lost| lost.is_of(release) && self.words().all(is_harmless))
+        let options: Vec<&str> = self.words().filter(|word| !is_harmless(word)).collect();
+        let is_usual = self.below.as_deref().is_none_or(|below| Some(&below.name) == self.filesystem.below.as_ref());
+        let is_it = |lost: &&SyncedLost| lost.is_of(release) && lost.option.as_deref().as_slice() == options;
+        self.filesystem.synced_lost.iter().find(is_it).filter(|_| is_usual)
     }
 
     /// Single options beside the file system's own: words of mkfs arguments, and mount options.

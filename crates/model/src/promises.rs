@@ -146,6 +146,9 @@ pub struct Documented {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyncedLost {
+    /// The option with which it was measured, as mkfs or mount take it; `None` for the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
     /// The series of kernels of which one was measured: `6.12`. It is said of no other.
     pub kernel: String,
     /// The release that was measured: `6.12.117+deb12-amd64`.
@@ -239,6 +242,7 @@ mod tests {
     #[test]
     fn what_was_lost_is_of_one_series() {
         let lost = SyncedLost {
+            option: None,
             kernel: "6.1".into(),
             release: "6.1.0-42-amd64".into(),
             date: "2026-11-27".into(),

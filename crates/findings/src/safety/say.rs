@@ -244,6 +244,7 @@ mod tests {
         let run = run(&["ext4", "jfs", "udf"], 2);
         let mut found = page::findings(&run);
         let known = |files| SyncedLost {
+            option: None,
             kernel: "6.12".into(),
             release: "6.12.117".into(),
             date: "2026-11-27".into(),

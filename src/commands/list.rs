@@ -124,9 +124,11 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         }
     }
     text += &format!("Run here ({}):\n", lab.title());
+    let width =
+        here.iter().map(|one| one.name.len()).chain(not_here.iter().map(|(name, _)| name.len())).max().unwrap_or(0);
     for filesystem in here {
         let built = filesystem.module_source.as_ref().map_or("", |_| BUILT);
-        text += &format!("  {:<10} {}{built}\n", filesystem.name, filesystem.about);
+        text += &format!("  {:<width$} {}{built}\n", filesystem.name, filesystem.about);
         for (name, variant) in &filesystem.variants {
             text += &format!("    {:<26} {}\n", format!("{}:{name}", filesystem.name), variant.about);
         }
@@ -135,7 +137,7 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         text += "\nDo not run here:\n";
         let limit = common::report_options().width;
         for (name, reason) in not_here {
-            text += &mountmark_document::text::hang(&format!("  {name}"), 13, &reason, limit);
+            text += &mountmark_document::text::hang(&format!("  {name}"), width + 3, &reason, limit);
         }
     }
     Ok(text)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Configuration, FileSystem, Layer, StackedLayer, names, split};
+use mountmark_model::{FileSystem, Layer, StackedLayer, names, split};
 
 use crate::bounds::is_word;
 use crate::check::null;
@@ -74,24 +74,6 @@ pub(crate) fn are_alike(some: &[StackedLayer], others: &[StackedLayer]) -> bool 
         layers.iter().map(|layer| StackedLayer { name: String::new(), ..layer.clone() }).collect()
     };
     unnamed(some) == unnamed(others)
-}
-
-/// Why a configuration cannot be had where there is no guest.
-pub(crate) fn needs_guest(configuration: &Configuration) -> Option<String> {
-    let base = configuration.base();
-    let has_own = |one: &Configuration| one.below.is_some() || one.filesystem.has_own_commands();
-    let what = match (base.layers.first(), base.own_disks) {
-        _ if has_own(configuration) || has_own(base) => {
-            format!("{}, which has commands of its own,", configuration.filesystem.name)
-        }
-        (Some(layer), _) => format!("the layer {}", layer.name),
-        (None, Some(disks)) => format!("an array of {disks} disks"),
-        (None, None) => return None,
-    };
-    Some(format!(
-        "{what} is made in guests alone: on a real disk nothing yet takes it down again after a kill; leave it out, or \
-         take --lab virtual or --lab kvm"
-    ))
 }
 
 /// What is wrong with a file of `catalog/layers/`.

@@ -42,13 +42,34 @@ const OF_MOUNT_BEGIN: [&str; 4] = ["x-mount", "verity", "roothash", "make-"];
 const TAGS: [&str; 5] = ["label", "uuid", "partlabel", "partuuid", "id"];
 
 /// Why a configuration must not be made, mounted, checked or repaired on a real machine, as a sentence with its cure; `None`
-/// if its commands reach nothing but the device under test.
+/// if its commands reach nothing but the device under test. Plans of a store are held to it too: they may be a stranger's.
 pub fn foreign(configuration: &Configuration) -> Option<String> {
+    if let Some(reason) = needs_guest(configuration) {
+        return Some(reason);
+    }
     let found = mounting(configuration).or_else(|| commands(configuration))?;
     Some(format!(
         "{found}; on a real machine no option may name another file or device than the one under test, since nobody has looked \
          at what that holds; leave it away, or compare in a guest (--lab virtual), which has nothing to lose; nothing was \
          changed"
+    ))
+}
+
+/// Why a configuration cannot be had where there is no guest.
+fn needs_guest(configuration: &Configuration) -> Option<String> {
+    let base = configuration.base();
+    let has_own = |one: &Configuration| one.below.is_some() || one.filesystem.has_own_commands();
+    let what = match (base.layers.first(), base.own_disks) {
+        _ if has_own(configuration) || has_own(base) => {
+            format!("{}, which has commands of its own,", configuration.filesystem.name)
+        }
+        (Some(layer), _) => format!("the layer {}", layer.name),
+        (None, Some(disks)) => format!("an array of {disks} disks"),
+        (None, None) => return None,
+    };
+    Some(format!(
+        "{what} is made in guests alone: on a real disk nothing yet takes it down again after a kill; leave it out, or \
+         take --lab virtual or --lab kvm"
     ))
 }
 

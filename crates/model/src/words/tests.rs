@@ -155,7 +155,19 @@ fn commands_of_a_catalogue_are_held_to_it_too() {
     ] {
         refused(&of(filesystem(mkfs)), word);
     }
-    assert_eq!(foreign(&of(filesystem(&["own.mkfs", "--device={device}", "-f"]))), None);
+    let own = filesystem(&["own.mkfs", "--device={device}", "-f"]);
+    assert_eq!(foreign(&of(own.clone())), None);
+    // As a plan of a store may have them, which nobody looks up in a catalogue.
+    let script = vec![list(&["sh", "-c", "rm -rf /home", "{device}"])];
+    for filesystem in [
+        FileSystem { mount: script.clone(), ..own.clone() },
+        FileSystem { attach: script.clone(), ..own.clone() },
+        FileSystem { unmount: script.clone(), ..own.clone() },
+        FileSystem { detach: script.clone(), ..own.clone() },
+        FileSystem { after_mkfs: script, ..own },
+    ] {
+        assert!(foreign(&of(filesystem)).is_some_and(|reason| reason.contains("is made in guests alone")));
+    }
     let fsck = |words: &[&str]| {
         Some(Fsck { command: list(words), clean: vec![0], unable_says: vec![], meaning: Default::default() })
     };
@@ -200,9 +212,10 @@ fn the_catalogues_own_commands_are_accepted() {
                 own_disks: None,
                 below: None,
             };
-            // What goes through a shell is not looked into, so it is for guests alone.
+            // What goes through a shell is not looked into, so it is for guests alone; so are commands of its own.
             let is_script = filesystem.mkfs.first().is_some_and(|program| program == "sh");
-            assert_eq!(foreign(&configuration).is_some(), is_script, "{}", configuration.name);
+            let is_for_guests = is_script || filesystem.has_own_commands();
+            assert_eq!(foreign(&configuration).is_some(), is_for_guests, "{}", configuration.name);
             seen += 1;
         }
     }

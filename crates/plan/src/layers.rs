@@ -127,6 +127,8 @@ fn is_taken(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use mountmark_model::Configuration;
+
     use super::*;
     use crate::configurations;
 

@@ -145,15 +145,14 @@ pub fn decide<'a>(
     // All that was searched is one family, as in the table of the answer.
     let all: Vec<&str> = speeds.keys().map(String::as_str).collect();
     let faster = gains(speeds, &all.iter().map(|one| (*one, simplest)).collect::<Vec<_>>(), searched);
-    let rest: Vec<&str> = order.iter().map(|one| one.name.as_str()).collect();
-    let pairs: Vec<(&str, &str)> = rest.iter().map(|one| (fastest.name.as_str(), *one)).collect();
+    let pairs: Vec<(&str, &str)> = order.iter().map(|one| (fastest.name.as_str(), one.name.as_str())).collect();
     let behind = gains(speeds, &pairs, 1);
-    let is_able = |one: &&&Candidate| {
+    let is_able = |(place, one): &(usize, &&Candidate)| {
         let at = all.iter().position(|name| *name == one.name);
-        let place = rest.iter().position(|name| *name == one.name);
-        at.is_some_and(|at| is_shown(&faster[at])) && place.is_some_and(|at| !is_shown(&behind[at]))
+        at.is_some_and(|at| is_shown(&faster[at])) && !is_shown(&behind[*place])
     };
-    Some(order.iter().filter(is_able).min_by_key(|one| one.options.len()).copied().unwrap_or(simple))
+    let able = order.iter().enumerate().filter(is_able).map(|(_, one)| *one);
+    Some(able.min_by_key(|one| one.options.len()).unwrap_or(simple))
 }
 
 /// What an option does on a file system, as the screening found.

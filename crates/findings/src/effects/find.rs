@@ -268,10 +268,7 @@ impl Design {
             let mut first = own.to_vec();
             first[factor] = 0;
             let Some(base) = self.levels.iter().position(|known| known.as_ref() == Some(&first)) else { continue };
-            let ratios = match series.metric.better {
-                Better::Lower => log_ratios(&series.blocks[base], &series.blocks[at]),
-                Better::Higher => log_ratios(&series.blocks[at], &series.blocks[base]),
-            };
+            let ratios = ratios(series, [at, base]);
             if !ratios.is_empty() {
                 out.push((own, ratios));
             }
@@ -299,6 +296,15 @@ impl FoundFactor {
             self.levels.push(level.to_owned());
             self.levels.len() - 1
         })
+    }
+}
+
+/// Logarithms of the speed of the one configuration over that of the other, by block.
+fn ratios(series: &Series, [one, other]: [usize; 2]) -> Vec<f64> {
+    let (one, other) = (&series.blocks[one], &series.blocks[other]);
+    match series.metric.better {
+        Better::Lower => log_ratios(other, one),
+        Better::Higher => log_ratios(one, other),
     }
 }
 

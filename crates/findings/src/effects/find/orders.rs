@@ -3,11 +3,10 @@
 //! Two configurations that have the same levels of all factors are a pair. Their ratio of speeds is tested at each
 //! combination of levels, all of a run as one family, and compared with that at the factor's first level.
 
-use mountmark_model::Better;
 use serde::Serialize;
 
-use super::{Design, FILE_SYSTEM, Gain, OPTIONS, judged};
-use crate::figures::find::series::{Figures, Series, log_ratios};
+use super::{Design, FILE_SYSTEM, Gain, OPTIONS, judged, ratios};
+use crate::figures::find::series::Figures;
 use crate::options::Options;
 use crate::verdicts::find::contrast::{Contrast, test_at};
 
@@ -134,13 +133,4 @@ fn at_first(design: &Design, (factor, level): (usize, usize), pair: &Pair) -> Op
         design.levels.iter().position(|known| known.as_ref() == Some(&own))
     };
     Some([first(pair.both[0])?, first(pair.both[1])?])
-}
-
-/// Logarithms of the speed of the one over that of the other, by block.
-fn ratios(series: &Series, [one, other]: [usize; 2]) -> Vec<f64> {
-    let (one, other) = (&series.blocks[one], &series.blocks[other]);
-    match series.metric.better {
-        Better::Lower => log_ratios(other, one),
-        Better::Higher => log_ratios(one, other),
-    }
 }

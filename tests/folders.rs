@@ -4,21 +4,10 @@
 use std::fs;
 
 use crate::lab::{Lab, assert_equal_figures};
+use crate::tasks::KEPT_FILE;
 
-/// A file that is read again cold, and after a restart.
+/// The file after a change, and after a restart.
 const TASKS: &str = r#"
-[[task]]
-id = "write"
-title = "write a file of 1 MiB"
-prepare = "head -c 1048576 /dev/urandom > /tmp/reference"
-run = "dd if=/tmp/reference of=file bs=64k && sync file"
-
-[[task]]
-id = "read"
-title = "compare the file, read from the disk"
-cold = true
-run = "cmp /tmp/reference file"
-
 [[task]]
 id = "append"
 title = "change the file, which a union may have to copy"
@@ -72,7 +61,7 @@ fn own_filesystem() -> &'static str {
 #[test]
 fn what_lies_on_a_folder_comes_back_with_its_data() {
     let Some(lab) = Lab::with_guests("what_lies_on_a_folder_comes_back_with_its_data", 2) else { return };
-    let suite = lab.suite("tiny", &format!("{TASKS}{CUT}"));
+    let suite = lab.suite("tiny", &format!("{KEPT_FILE}{TASKS}{CUT}"));
     fs::create_dir_all(lab.path("config/mountmark/catalog/filesystems")).unwrap();
     lab.write("config/mountmark/catalog/filesystems/unionfs.toml", own_filesystem());
     let all = ["ext4", "overlay", "overlay:committed@ext4@luks", "gocryptfs", "unionfs"];
@@ -112,7 +101,7 @@ fn what_lies_on_a_folder_comes_back_with_its_data() {
 #[test]
 fn servers_stay_as_long_as_what_they_serve() {
     let Some(lab) = Lab::with_guests("servers_stay_as_long_as_what_they_serve", 2) else { return };
-    let suite = lab.suite("tiny", TASKS);
+    let suite = lab.suite("tiny", &format!("{KEPT_FILE}{TASKS}"));
     let all = ["nfs", "nfs:v3+async@xfs", "ntfs-3g", "bindfs", "fuse-overlayfs", "mergerfs"];
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "nvme", "--repeat", "1"];
     let results = lab.run(&plan).ended_with(0).results();

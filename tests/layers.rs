@@ -3,22 +3,9 @@
 use std::fs;
 
 use crate::lab::{Lab, assert_equal_figures};
+use crate::tasks::KEPT_FILE;
 
-/// A file that is read again cold, and one that is there after a restart and a power cut.
-const TASKS: &str = r#"
-[[task]]
-id = "write"
-title = "write a file of 1 MiB"
-prepare = "head -c 1048576 /dev/urandom > /tmp/reference"
-run = "dd if=/tmp/reference of=file bs=64k && sync file"
-
-[[task]]
-id = "read"
-title = "compare the file, read from the disk"
-cold = true
-run = "cmp /tmp/reference file"
-"#;
-
+/// What is durable is there after a restart and a power cut.
 const CUT: &str = r#"
 [[task]]
 id = "usable"
@@ -52,7 +39,7 @@ fn own_layer() -> &'static str {
 #[test]
 fn what_lies_below_a_file_system_comes_back_with_its_data() {
     let Some(lab) = Lab::with_guests("what_lies_below_a_file_system_comes_back_with_its_data", 2) else { return };
-    let suite = lab.suite("tiny", &format!("{TASKS}{CUT}"));
+    let suite = lab.suite("tiny", &format!("{KEPT_FILE}{CUT}"));
     fs::create_dir_all(lab.path("config/mountmark/catalog/layers")).unwrap();
     lab.write("config/mountmark/catalog/layers/unaligned.toml", own_layer());
     let all = ["ext4", "ext4@luks", "xfs@lvm", "ext4@luks@lvm", "ext4@unaligned"];
@@ -87,7 +74,7 @@ fn what_lies_below_a_file_system_comes_back_with_its_data() {
 #[test]
 fn several_disks_are_one_to_a_file_system() {
     let Some(lab) = Lab::with_guests("several_disks_are_one_to_a_file_system", 2) else { return };
-    let suite = lab.suite("tiny", &format!("{TASKS}{DIRECT}"));
+    let suite = lab.suite("tiny", &format!("{KEPT_FILE}{DIRECT}"));
     let all = ["ext4", "ext4@raid0:disks=4:chunk=64KiB", "xfs@raid5", "ext4@lvm:stripes=4", "btrfs:raid1"];
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "maxtor-7y250m0", "--repeat", "1"];
     let ran = lab.run(&plan).ended_with(0);

@@ -6,6 +6,21 @@ pub const TRUE: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\
 /// Creates three files.
 pub const TOUCH: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"touch a b c\"\n";
 
+/// A file of 1 MiB that is read again cold; a copy of it is at /tmp/reference.
+pub const KEPT_FILE: &str = r#"
+[[task]]
+id = "write"
+title = "write a file of 1 MiB"
+prepare = "head -c 1048576 /dev/urandom > /tmp/reference"
+run = "dd if=/tmp/reference of=file bs=64k && sync file"
+
+[[task]]
+id = "read"
+title = "compare the file, read from the disk"
+cold = true
+run = "cmp /tmp/reference file"
+"#;
+
 /// Creates files with long names.
 pub const NAME: &str = r#"
 [[task]]

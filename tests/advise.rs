@@ -25,7 +25,7 @@ fn the_answer_has_its_evidence() {
     let lab = lab.taking_cells();
     let json = lab.path("answer.json").to_string_lossy().into_owned();
     let page = lab.path("answer.html").to_string_lossy().into_owned();
-    let words = ["--suite", &suite, "--fs", "nilfs2,jfs", "--budget", "10m", "--also", &json, "--also", &page];
+    let words = ["--suite", &suite, "--fs", "nilfs2,jfs", "--budget", "4m", "--also", &json, "--also", &page];
     let ran = advise(&lab, &words).ended_with(0);
     ran.says(&["2 file systems with their defaults", "screening of options", "in 2 repeats"]);
     assert!(ran.stdout.contains("\nTake nilfs2"), "{}", ran.text());

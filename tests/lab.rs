@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use tempfile::TempDir;
 
@@ -32,12 +33,16 @@ pub fn skip(test: &str, reason: &str) {
 static FREE: Mutex<Option<usize>> = Mutex::new(None);
 static FREED: Condvar = Condvar::new();
 
-/// Number of processors that a test uses.
-pub struct Permit(usize);
+/// Processors that a test uses.
+pub struct Permit {
+    test: String,
+    count: usize,
+    since: Instant,
+}
 
 impl Permit {
     /// Waits until `wanted` processors are free, or all that exist.
-    pub fn take(wanted: usize) -> Permit {
+    pub fn take(test: &str, wanted: usize) -> Permit {
         let all = thread::available_parallelism().map_or(1, usize::from);
         let count = wanted.clamp(1, all);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,15 +50,20 @@ impl Permit {
             free = FREED.wait(free).unwrap_or_else(PoisonError::into_inner);
         }
         *free = free.map(|free| free - count);
-        Permit(count)
+        Permit { test: test.to_owned(), count, since: Instant::now() }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        *free = free.map(|free| free + self.0);
+        *free = free.map(|free| free + self.count);
         FREED.notify_all();
+        if std::env::var_os("MOUNTMARK_TIMES").is_some() {
+            let Permit { test, count, since } = self;
+            let _ =
+                writeln!(std::io::stderr().lock(), "held: {:.0} s x {count}: {test}", since.elapsed().as_secs_f64());
+        }
     }
 }
 
@@ -94,8 +104,8 @@ impl Lab {
             skip(test, &format!("qemu-system-x86_64 cannot be started: {error}"));
             return None;
         }
-        let permit = Permit::take(jobs);
-        let lab = Lab { jobs: permit.0, _permit: Some(permit), ..Lab::without_guests() };
+        let permit = Permit::take(test, jobs);
+        let lab = Lab { jobs: permit.count, _permit: Some(permit), ..Lab::without_guests() };
         Some(lab)
     }
 

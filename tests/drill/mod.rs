@@ -109,7 +109,7 @@ fn a_run_survives_a_few_kills() {
     if let Err(reason) = field::obstacle() {
         return skip("a_run_survives_a_few_kills", &reason);
     }
-    let _permit = crate::lab::Permit::take(1);
+    let _permit = crate::lab::Permit::take("drill", 1);
     let mut field = Field::new(1);
     field.host = Some("in the bounded drill".into());
     let seed = given("DRILL_SEED").unwrap_or(1);

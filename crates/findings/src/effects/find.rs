@@ -6,6 +6,7 @@
 //! difference of an effect between two levels of the other factor, tested likewise. That is the usual analysis of a
 //! factorial experiment: R. A. Fisher, The Design of Experiments (1935), chapter VI; on ratios, since costs multiply.
 
+pub(crate) mod curves;
 pub(crate) mod orders;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::mean;
 use serde::Serialize;
 
+use crate::effects::find::curves::LevelCurve;
 use crate::effects::find::orders::LevelOrders;
 use crate::figures::find::series::{Figures, Series, log_ratios};
 use crate::options::Options;
@@ -30,6 +32,9 @@ pub struct Effects {
     /// What became of the orders of configurations at other levels of the factors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<LevelOrders>,
+    /// How speed moves over factors of three levels or more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<LevelCurve>,
 }
 
 /// A factor, and its levels in the user's order.
@@ -136,7 +141,8 @@ pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Opti
         }
     }
     let orders = orders::orders(&design, figures, options);
-    (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found, orders })
+    let curves = curves::curves(&design, figures, options);
+    (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found, orders, curves })
 }
 
 /// An effect, of which blocks have one logarithm of a ratio each.

@@ -3,6 +3,7 @@
 use mountmark_document::number::{and, capital};
 use mountmark_model::counted;
 
+use crate::effects::find::curves::{LevelCurve, LevelLine, Step};
 use crate::effects::find::orders::{LevelOrders, TurnedOrder};
 use crate::effects::find::{Effect, EffectAt, Effects, FILE_SYSTEM, Gain, OPTIONS};
 
@@ -94,6 +95,45 @@ fn of_level(effects: &Effects, found: &LevelOrders) -> Vec<String> {
             .replace("times as fast than", "times as fast as")
     };
     std::iter::once(capital(&whole)).chain(turned.iter().take(MOST).map(turn)).collect()
+}
+
+/// What stands above the curves over a factor.
+pub(crate) fn over(effects: &Effects, factor: usize) -> String {
+    format!(
+        "Speed over that with {}; above the line is faster. A band marks where a level is shown to differ from the one before.",
+        level(effects, factor, 0)
+    )
+}
+
+/// What a curve is of.
+pub(crate) fn whose(curve: &LevelCurve) -> &str {
+    curve.task.as_deref().unwrap_or("all tasks")
+}
+
+/// The largest steps of all curves over a factor, or a sentence that there is none.
+pub(crate) fn steps(effects: &Effects, factor: usize) -> Vec<String> {
+    let of_factor = effects.curves.iter().filter(|curve| curve.factor == factor);
+    let mut all: Vec<(&LevelCurve, &LevelLine, &Step)> = Vec::new();
+    for curve in of_factor.filter(|curve| curve.task.is_some()) {
+        all.extend(curve.lines.iter().flat_map(|line| line.steps.iter().map(move |step| (curve, line, step))));
+    }
+    let name = &effects.factors[factor].name;
+    if all.is_empty() {
+        return vec![format!("No task is shown to be faster or slower from one {name} to the next.")];
+    }
+    let size = |step: &Step| libm::log(step.gain.ratio).abs();
+    all.sort_by(|one, other| size(other.2).total_cmp(&size(one.2)));
+    let count = match all.len() {
+        1 => "one step from one level to the next is".to_owned(),
+        many => format!("{many} steps from one level to the next are"),
+    };
+    let more = if all.len() > MOST { format!("; the {MOST} largest follow") } else { String::new() };
+    let step = |(curve, line, step): (&LevelCurve, &LevelLine, &Step)| {
+        let became = speed(&step.gain).replacen("is ", "becomes ", 1);
+        let [from, to] = [step.from, step.to].map(|at| level(effects, factor, at));
+        format!("{} {became} from {from} to {to}, in {}.", line.configuration, whose(curve))
+    };
+    std::iter::once(format!("By {name}, {count} shown{more}.")).chain(all.into_iter().take(MOST).map(step)).collect()
 }
 
 /// The largest logarithm that is shown of an effect, in any place where it differs.

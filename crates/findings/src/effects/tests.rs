@@ -122,3 +122,64 @@ fn orders_that_turn_at_another_level_are_named() {
     );
     assert!(one.unwrap().orders.is_empty());
 }
+
+#[test]
+fn steps_between_levels_are_found_where_they_are() {
+    let kernels = ["6.1", "6.6", "6.12", "6.16"];
+    let times = [
+        ("ext4#6.1", 100.0),
+        ("ext4#6.6", 100.0),
+        ("ext4#6.12", 125.0),
+        ("ext4#6.16", 125.0),
+        ("xfs#6.1", 80.0),
+        ("xfs#6.6", 80.4),
+        ("xfs#6.12", 80.0),
+        ("xfs#6.16", 40.0),
+    ];
+    let found = effects(&times, 0.0, vec![factor("kernel", &kernels)], &kernels).unwrap();
+    let [curve] = &found.curves[..] else { panic!("one task has one curve, and no mean over tasks: {found:?}") };
+    let names: Vec<&str> = curve.lines.iter().map(|line| line.configuration.as_str()).collect();
+    assert_eq!(names, ["ext4", "xfs"]);
+    let [ext4, xfs] = &curve.lines[..] else { panic!("{curve:?}") };
+    assert!((ext4.speeds[3].unwrap() - 0.8).abs() < 1e-9, "{ext4:?}");
+    assert_eq!(ext4.steps.iter().map(|step| (step.from, step.to)).collect::<Vec<_>>(), [(1, 2)]);
+    assert_eq!(
+        xfs.steps.iter().map(|step| (step.from, step.to)).collect::<Vec<_>>(),
+        [(2, 3)],
+        "0.5 % does not matter"
+    );
+    close(xfs.steps[0].gain, 2.0, true);
+    assert_eq!(
+        say::steps(&found, 2),
+        [
+            "By kernel, 2 steps from one level to the next are shown.",
+            "xfs becomes 2.0 times as fast from kernel 6.12 to kernel 6.16, in 002.",
+            "ext4 becomes 20.0 % slower from kernel 6.6 to kernel 6.12, in 002.",
+        ]
+    );
+}
+
+#[test]
+fn a_level_without_figures_is_a_gap_and_its_neighbours_are_compared() {
+    let kernels = ["6.1", "6.6", "6.12"];
+    let times = [("ext4#6.1", 100.0), ("ext4#6.6", 1.0), ("ext4#6.12", 50.0), ("xfs#6.6", 3.0), ("xfs#6.12", 3.0)];
+    let mut run = run(&times.map(|(name, _)| name), 4);
+    run.plan.factors = vec![factor("kernel", &kernels)];
+    run.plan.sides = kernels.iter().map(|side| (*side).to_owned()).collect();
+    run.cells.retain(|cell| cell.configuration != "ext4#6.6");
+    let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
+    let lines = &found.curves[0].lines;
+    assert_eq!(lines[0].speeds.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(lines[1].speeds[1], Some(1.0), "the first level that has figures is the measure");
+    assert!(lines[0].steps.iter().all(|step| (step.from, step.to) == (0, 2)));
+}
+
+#[test]
+fn two_levels_and_noise_have_no_steps() {
+    let noisy = [("ext4#a", 100.0), ("ext4#b", 100.0), ("ext4#c", 100.0)];
+    let found = effects(&noisy, 0.4, vec![factor("build", &["a", "b", "c"])], &["a", "b", "c"]).unwrap();
+    assert!(found.curves[0].lines[0].steps.is_empty(), "{found:?}");
+    assert_eq!(say::steps(&found, 2), ["No task is shown to be faster or slower from one build to the next."]);
+    let found = effects(&noisy[..2], 0.0, vec![factor("build", &["a", "b"])], &["a", "b"]).unwrap();
+    assert!(found.curves.is_empty(), "{found:?}");
+}

@@ -1,5 +1,5 @@
 //! Draws a run as one picture for a README or an article: the matrix of tests and file systems, and below it all tests
-//! together as stacked bars.
+//! together as stacked bars; of a run over a factor with many levels, speed over these.
 //!
 //! It follows the reader's colour scheme if the viewer provides it. In charts of pages text flows; here every position is computed.
 
@@ -11,9 +11,9 @@ use mountmark_document::{put, text};
 use mountmark_model::{Metric, legend};
 
 use crate::figures::say::quantity::quantity;
-use crate::matrix;
 use crate::rankings::page::composite::{Bar, bars, look, timed};
 use crate::view::{View, category, title};
+use crate::{effects, matrix};
 
 /// Width of the column of sums, in pixels.
 const SUMS: f64 = 76.0;
@@ -23,17 +23,23 @@ const BAR: f64 = 24.0;
 /// Letters that a line below the picture has room for, and the height of one.
 const LINE: usize = 124;
 const FOOT: f64 = 18.0;
+/// Where drawings begin, below the heading.
+const TOP: f64 = 76.0;
 /// Maximum length of a name before it is cut.
 const NAME: usize = 30;
 
 /// The picture of one run.
 pub(crate) fn picture(view: &View) -> Markup {
-    let (matrix, matrix_height) = matrix::page::picture::matrix(view, 76.0);
-    let from = 76.0 + if matrix_height > 0.0 { matrix_height + 26.0 } else { 0.0 };
-    let (bars, height) = composite(view, from, matrix_height > 0.0);
-    let labels = legend(view.findings().configurations.iter().map(String::as_str));
+    let curves = view.findings().effects.as_ref().and_then(|effects| effects::picture::picture(effects, TOP));
+    let (drawn, height, labels) = match curves {
+        Some((drawn, height)) => (drawn, height, None),
+        None => {
+            let (drawn, height) = compared(view);
+            (drawn, height, legend(view.findings().configurations.iter().map(String::as_str)))
+        }
+    };
     let labels: Vec<&str> = labels.iter().flat_map(|text| text.split("; ")).collect();
-    let height = (from + height + 34.0 + labels.len() as f64 * FOOT).round();
+    let height = (TOP + height + 34.0 + labels.len() as f64 * FOOT).round();
 
     let mut out = Markup::new();
     out.raw(MARK);
@@ -57,7 +63,7 @@ pub(crate) fn picture(view: &View) -> Markup {
         plan.lab.name(),
         plan.machine.name
     );
-    put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"56\">", under, "</text>\n", matrix, bars);
+    put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"56\">", under, "</text>\n", drawn);
     for (at, text) in labels.iter().enumerate() {
         let y = height - 18.0 - (labels.len() - at) as f64 * FOOT;
         put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"", y, "\">", cut(text, LINE), "</text>\n");
@@ -65,6 +71,15 @@ pub(crate) fn picture(view: &View) -> Markup {
     let foot = format!("Made by mountmark {} from run {}. {}", view.run().program, view.run().id, clock(view));
     put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"", height - 18.0, "\">", foot, "</text>\n</svg>\n");
     out
+}
+
+/// The matrix of tests, and all tests together; and their height.
+fn compared(view: &View) -> (Markup, f64) {
+    let (mut out, height) = matrix::page::picture::matrix(view, TOP);
+    let from = TOP + if height > 0.0 { height + 26.0 } else { 0.0 };
+    let (bars, below) = composite(view, from, height > 0.0);
+    out.show(&bars);
+    (out, from + below - TOP)
 }
 
 /// The bars from `top` on, and their height. Empty if the matrix already shows everything, and there are no sums.

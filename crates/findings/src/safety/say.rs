@@ -54,6 +54,11 @@ struct Alike<'a> {
     names: Vec<&'a str>,
 }
 
+/// "jfs loses synced files".
+pub(crate) fn lose(names: &[&str]) -> String {
+    format!("{} {} synced files", and(names.iter().copied()), if names.len() == 1 { "loses" } else { "lose" })
+}
+
 /// Of configurations that lose what they said to be durable, where a task of the run syncs: a sentence for those alike.
 pub(crate) fn losses(findings: &Findings) -> Vec<String> {
     let mut alike: Vec<Alike> = Vec::new();
@@ -74,10 +79,11 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
         }
     }
     let sentence = |Alike { flushes, lost, names }| {
-        let [sends, their, loses, each] = match names.len() {
-            1 => ["sends", "its", "loses", ""],
-            _ => ["send", "their", "lose", " of each"],
+        let [sends, their, each] = match names.len() {
+            1 => ["sends", "its", ""],
+            _ => ["send", "their", " of each"],
         };
+        let loses = lose(&names);
         let names = and(names);
         let took = lost.map(|[files, when]| format!("a power cut took {files}{each} whose fsync had returned{when}."));
         match (flushes, took) {
@@ -85,7 +91,7 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
             (false, None) => format!(
                 "{names} {sends} no flush for {their} syncs here: a power cut takes what the disk's cache still holds."
             ),
-            (true, took) => format!("{names} {loses} synced files: {}", took.unwrap_or_default()),
+            (true, took) => format!("{loses}: {}", took.unwrap_or_default()),
         }
     };
     alike.into_iter().map(sentence).collect()

@@ -10,8 +10,8 @@ use crate::figures::find::{MetricFindings, TaskFindings};
 use crate::figures::say::quantity::quantity;
 use crate::figures::say::{is_best, is_worse, subject};
 use crate::found::Findings;
-use crate::robustness;
 use crate::verdicts::find::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
+use crate::{robustness, safety};
 
 /// The verdict on a task by a metric; empty if not judged.
 pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
@@ -38,11 +38,7 @@ pub(crate) fn sentences(findings: &Findings, task: &TaskFindings, judged: &Metri
     let first = judged.verdict.as_ref().map_or(&[][..], |verdict| verdict.first());
     let loses = |one: &&usize| task.syncs() && findings.safety[**one].loses_synced();
     let losing: Vec<&str> = first.iter().filter(loses).map(|one| findings.headings[*one].as_str()).collect();
-    match losing.len() {
-        0 => said,
-        1 => format!("{said} {} loses synced files.", losing[0]),
-        _ => format!("{said} {} lose synced files.", and(losing)),
-    }
+    if losing.is_empty() { said } else { format!("{said} {}.", safety::say::lose(&losing)) }
 }
 
 struct Of<'a> {

@@ -17,8 +17,11 @@ TESTS = $(shell expr 4 '*' $$(nproc))
 MINUTES = 10
 TARGETS =
 
+# What `make gallery` measures, if not all: kernels, safety, 2006.
+GALLERY =
+
 .PHONY: help run check test nightly fuzz drill same-build book build setup clean
-.PHONY: deb dist try-deb try-crates try-container release-check
+.PHONY: gallery deb dist try-deb try-crates try-container release-check
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
@@ -31,6 +34,7 @@ help:
 	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte; then mountmark-guest once more,'
 	@echo '             with all changed that is not part of it, and with another version'
 	@echo 'make book    set up mdBook, and build target/book/index.html from docs/'
+	@echo 'make gallery  measure what the gallery of the book shows, in hours: target/gallery/; GALLERY=kernels names one'
 	@echo 'make deb     build the Debian package twice, compare, and check it with lintian: target/dist/'
 	@echo 'make dist    the same with a tarball, its list of parts (SBOM) and checksums'
 	@echo 'make try-deb, try-crates, try-container   install what would be released, in a fresh Debian, from a registry of crates,'
@@ -102,6 +106,9 @@ release-check:
 book:
 	@scripts/setup book
 	@scripts/book
+
+gallery: build
+	@scripts/gallery target/x86_64-unknown-linux-gnu/release/mountmark target/gallery $(GALLERY)
 
 build: setup
 	@cargo build --locked --release

@@ -29,7 +29,7 @@ fn plan(lab: &Lab, words: &[&str]) -> Plan {
     run.wait_for(" cells (");
     run.signal(libc::SIGINT);
     run.wait();
-    let store = Store::open(&out).unwrap();
+    let store = Store::open(out.join("results.sqlite")).unwrap();
     store.load(&store.resolve("latest").unwrap()).unwrap().plan
 }
 

@@ -41,7 +41,7 @@ pub(crate) const ALL: &[Section] = &[
     section("conclusions", "Conclusions", "Conclusions", overview::show::conclusions).of_verdicts(),
     section("compared", "What was compared", "What was compared", overview::show::compared).of_verdicts(),
     section("varied", "Curves", "Curves", curves::page::section).of_verdicts(),
-    section("effects", "What each factor changes", "What each factor changes", effects::show::section).of_verdicts(),
+    section("effects", "What each factor changes", "What each factor changes", effects::page::section).of_verdicts(),
     section("matrix", "Tests and file systems", "Tests and file systems", matrix::page::section),
     section("all", "All tests together", "All tests together", rankings::page::composite::section),
     section("rankings", "Rankings", "Rankings by kind of work", rankings::page::section).of_verdicts(),

@@ -2,7 +2,6 @@
 
 pub(crate) mod find;
 pub(crate) mod page;
-pub(crate) mod picture;
 pub(crate) mod say;
 pub(crate) mod show;
 #[cfg(test)]

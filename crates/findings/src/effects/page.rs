@@ -1,14 +1,19 @@
-//! Draws speed over the levels of a factor: a card for each task, with a line for each configuration.
+//! What each factor changes: speed over its levels, a card for each task with a line for each configuration; and tables.
+
+pub(crate) mod picture;
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot;
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 
 use crate::effects::find::Effects;
 use crate::effects::find::curves::{LevelCurve, LevelLine};
 use crate::effects::say;
-use crate::effects::show::speed;
+use crate::effects::show::{beside_first, levels, speed};
+use crate::found::Findings;
+use crate::view::View;
 
 /// The least range of an axis on each side of the first level, as a logarithm: smaller changes than 5 % look small.
 const LEAST: f64 = 0.05;
@@ -49,27 +54,45 @@ pub(crate) fn place(level: usize, levels: usize) -> f64 {
     level as f64 / levels.saturating_sub(1).max(1) as f64
 }
 
+/// The section; empty if nothing was crossed.
+pub(crate) fn section(view: &View) -> Vec<Block> {
+    let Some(effects) = &view.findings().effects else { return Vec::new() };
+    let mut out = Vec::new();
+    let mut factors: Vec<usize> = effects.curves.iter().map(|curve| curve.factor).collect();
+    factors.dedup();
+    for factor in factors {
+        out.extend(say::steps(effects, factor).into_iter().map(Block::Item));
+        out.extend(say::explains(view.run(), effects).map(Block::Command));
+        out.push(Block::Text(say::over(effects, factor)));
+        let shown: Vec<&LevelCurve> = effects.curves.iter().filter(|curve| curve.factor == factor).collect();
+        let tables = shown.iter().map(|curve| Block::Table(levels(effects, curve))).collect();
+        out.push(Block::Drawn(cards(view.findings(), effects, &shown), tables));
+    }
+    out.extend(beside_first(effects));
+    out
+}
+
 /// A card for each curve.
-pub(crate) fn cards(effects: &Effects, curves: &[&LevelCurve]) -> Markup {
+fn cards(findings: &Findings, effects: &Effects, curves: &[&LevelCurve]) -> Markup {
     let mut out = Markup::new();
     put!(out, "<div class=\"cards\">\n");
     for curve in curves {
-        put!(out, card(effects, curve));
+        put!(out, card(findings, effects, curve));
     }
     put!(out, "</div>\n");
     out
 }
 
-fn card(effects: &Effects, curve: &LevelCurve) -> Markup {
+fn card(findings: &Findings, effects: &Effects, curve: &LevelCurve) -> Markup {
     let mut out = Markup::new();
     let found = &effects.factors[curve.factor];
-    put!(out, "<figure class=\"card\">\n<figcaption><strong><span class=\"id\">", say::whose(curve), "</span>");
+    put!(out, "<figure class=\"card\">\n<figcaption><strong>", say::titled(findings, curve));
     put!(out, "</strong><span class=\"verdict\">speed by ", found.name, "</span></figcaption>\n");
     let axis = Axis::of(curve);
-    let levels = found.levels.len();
+    let count = found.levels.len();
     let line = |(look, line): (usize, &LevelLine)| {
         let points =
-            line.speeds.iter().enumerate().filter_map(|(at, speed)| Some((place(at, levels), axis.at((*speed)?))));
+            line.speeds.iter().enumerate().filter_map(|(at, speed)| Some((place(at, count), axis.at((*speed)?))));
         Curve { look, points: points.collect(), has_dots: true }
     };
     let lines: Vec<Curve> = curve.lines.iter().enumerate().map(line).collect();
@@ -82,10 +105,10 @@ fn card(effects: &Effects, curve: &LevelCurve) -> Markup {
             .levels
             .iter()
             .enumerate()
-            .map(|(at, text)| Tick { at: place(at, levels), text: text.clone() })
+            .map(|(at, text)| Tick { at: place(at, count), text: text.clone() })
             .collect(),
         y: axis.ticks(curve),
-        bands: bands.into_iter().map(|(from, to)| (place(from, levels), place(to, levels))).collect(),
+        bands: bands.into_iter().map(|(from, to)| (place(from, count), place(to, count))).collect(),
         names: Names::of(found.levels.iter().map(String::as_str)),
     };
     draw(&mut out, &frame, &lines);

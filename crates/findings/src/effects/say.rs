@@ -1,11 +1,15 @@
 //! Sentences about what factors change.
 
 use mountmark_document::number::{and, capital};
+use mountmark_document::text;
 use mountmark_model::counted;
+use mountmark_record::RunRecord;
 
 use crate::effects::find::curves::{LevelCurve, LevelLine, Step};
 use crate::effects::find::orders::{LevelOrders, TurnedOrder};
 use crate::effects::find::{Effect, EffectAt, Effects, FILE_SYSTEM, Gain, OPTIONS};
+use crate::found::Findings;
+use crate::run::say::again::shell_word;
 
 /// Sentences about single tasks; tables have all.
 const MOST: usize = 6;
@@ -97,6 +101,12 @@ fn of_level(effects: &Effects, found: &LevelOrders) -> Vec<String> {
     std::iter::once(capital(&whole)).chain(turned.iter().take(MOST).map(turn)).collect()
 }
 
+/// What the curves over the first factor that has some show, for a title.
+pub(crate) fn by_factor(effects: &Effects) -> Option<String> {
+    let factor = effects.curves.first()?.factor;
+    Some(format!("speed by {}, over that with {}", effects.factors[factor].name, level(effects, factor, 0)))
+}
+
 /// What stands above the curves over a factor.
 pub(crate) fn over(effects: &Effects, factor: usize) -> String {
     format!(
@@ -105,24 +115,47 @@ pub(crate) fn over(effects: &Effects, factor: usize) -> String {
     )
 }
 
-/// What a curve is of.
+/// What a curve is of: all tasks, or the id of one.
 pub(crate) fn whose(curve: &LevelCurve) -> &str {
     curve.task.as_deref().unwrap_or("all tasks")
 }
 
-/// The largest steps of all curves over a factor, or a sentence that there is none.
-pub(crate) fn steps(effects: &Effects, factor: usize) -> Vec<String> {
+/// The same with the task's title.
+pub(crate) fn titled(findings: &Findings, curve: &LevelCurve) -> String {
+    let found = findings.tasks.iter().find(|task| Some(&task.id) == curve.task.as_ref());
+    found.map_or(whose(curve).to_owned(), |task| text::titled(&task.id, &task.title))
+}
+
+/// The steps of tasks over a factor, the largest first.
+fn largest_first(effects: &Effects, factor: usize) -> Vec<(&LevelCurve, &LevelLine, &Step)> {
     let of_factor = effects.curves.iter().filter(|curve| curve.factor == factor);
     let mut all: Vec<(&LevelCurve, &LevelLine, &Step)> = Vec::new();
     for curve in of_factor.filter(|curve| curve.task.is_some()) {
         all.extend(curve.lines.iter().flat_map(|line| line.steps.iter().map(move |step| (curve, line, step))));
     }
+    let size = |step: &Step| libm::log(step.gain.ratio).abs();
+    all.sort_by(|one, other| size(other.2).total_cmp(&size(one.2)));
+    all
+}
+
+/// The command that explains the largest step of a run's only factor, if the factor is the guest's computer.
+pub(crate) fn explains(run: &RunRecord, effects: &Effects) -> Option<String> {
+    let [factor] = &run.plan.factors[..] else { return None };
+    let at = effects.factors.iter().position(|found| found.name == factor.name)?;
+    let (curve, line, step) = largest_first(effects, at).into_iter().next().filter(|_| factor.name == "kernel")?;
+    let [from, to] = [step.from, step.to].map(|level| format!("{}#{}", run.id, factor.levels[level].label));
+    let sides = format!("{} {}", shell_word(&from), shell_word(&to));
+    let task = whose(curve);
+    Some(format!("mountmark why {sides} --task {task} --fs {}", shell_word(&line.configuration)))
+}
+
+/// The largest steps of all curves over a factor, or a sentence that there is none.
+pub(crate) fn steps(effects: &Effects, factor: usize) -> Vec<String> {
+    let all = largest_first(effects, factor);
     let name = &effects.factors[factor].name;
     if all.is_empty() {
         return vec![format!("No task is shown to be faster or slower from one {name} to the next.")];
     }
-    let size = |step: &Step| libm::log(step.gain.ratio).abs();
-    all.sort_by(|one, other| size(other.2).total_cmp(&size(one.2)));
     let count = match all.len() {
         1 => "one step from one level to the next is".to_owned(),
         many => format!("{many} steps from one level to the next are"),

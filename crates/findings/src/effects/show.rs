@@ -4,31 +4,13 @@ use mountmark_document::forms::{Block, Table};
 
 use crate::effects::find::curves::{LevelCurve, LevelLine};
 use crate::effects::find::{Effect, EffectAt, Effects};
-use crate::effects::{page, say};
-use crate::view::View;
+use crate::effects::say;
 
 /// Tables of levels that stand open; more are folded.
 const OPEN: usize = 4;
 
-/// The section; empty if nothing was crossed.
-pub(crate) fn section(view: &View) -> Vec<Block> {
-    let Some(effects) = &view.findings().effects else { return Vec::new() };
-    let mut out = Vec::new();
-    let mut factors: Vec<usize> = effects.curves.iter().map(|curve| curve.factor).collect();
-    factors.dedup();
-    for factor in factors {
-        out.extend(say::steps(effects, factor).into_iter().map(Block::Item));
-        out.push(Block::Text(say::over(effects, factor)));
-        let shown: Vec<&LevelCurve> = effects.curves.iter().filter(|curve| curve.factor == factor).collect();
-        let tables = shown.iter().map(|curve| Block::Table(levels(effects, curve))).collect();
-        out.push(Block::Drawn(page::cards(effects, &shown), tables));
-    }
-    out.extend(beside_first(effects));
-    out
-}
-
 /// The speeds of a curve, by level.
-fn levels(effects: &Effects, curve: &LevelCurve) -> Table {
+pub(crate) fn levels(effects: &Effects, curve: &LevelCurve) -> Table {
     let row = |(at, text): (usize, &String)| {
         let cells = curve.lines.iter().map(|line| speed(line, at));
         std::iter::once(text.clone()).chain(cells).collect()
@@ -36,7 +18,7 @@ fn levels(effects: &Effects, curve: &LevelCurve) -> Table {
     let found = &effects.factors[curve.factor];
     let head = std::iter::once(found.name.clone()).chain(curve.lines.iter().map(|line| line.configuration.clone()));
     let rows = found.levels.iter().enumerate().map(row).collect();
-    Table { head: head.collect(), rows, keys: 1, caption: say::whose(curve).into(), ..Table::default() }
+    Table { head: head.collect(), rows, keys: 1, caption: say::whose(curve).to_owned(), ..Table::default() }
 }
 
 /// The speed of a line at a level, with a mark where a step ends there.
@@ -46,7 +28,7 @@ pub(crate) fn speed(line: &LevelLine, level: usize) -> String {
 }
 
 /// Each level beside the first, by sentences and tables.
-fn beside_first(effects: &Effects) -> Vec<Block> {
+pub(crate) fn beside_first(effects: &Effects) -> Vec<Block> {
     let mut out: Vec<Block> =
         say::sentences(effects).into_iter().chain(say::orders(effects)).map(Block::Item).collect();
     out.push(Block::Text(say::OVER.into()));

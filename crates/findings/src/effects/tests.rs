@@ -160,6 +160,26 @@ fn steps_between_levels_are_found_where_they_are() {
 }
 
 #[test]
+fn the_largest_step_of_kernels_has_the_command_that_explains_it() {
+    let kernels = ["6.1", "6.6", "6.12"];
+    let mut run = run(&["ext4#6.1", "ext4#6.6", "ext4#6.12"], 3);
+    run.plan.factors = vec![factor("kernel", &kernels)];
+    run.plan.sides = kernels.iter().map(|side| (*side).to_owned()).collect();
+    for cell in run.cells.iter_mut().filter(|cell| cell.configuration == "ext4#6.12") {
+        for sample in cell.samples.iter_mut().filter(|sample| sample.task == "002") {
+            sample.value *= 3.0;
+        }
+    }
+    let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
+    let id = &run.id;
+    let command = format!("mountmark why '{id}#6.6' '{id}#6.12' --task 002 --fs ext4");
+    assert_eq!(say::explains(&run, &found).as_deref(), Some(command.as_str()));
+    run.plan.factors[0].name = "disk".into();
+    let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
+    assert_eq!(say::explains(&run, &found), None, "`why` compares sides of one disk");
+}
+
+#[test]
 fn a_level_without_figures_is_a_gap_and_its_neighbours_are_compared() {
     let kernels = ["6.1", "6.6", "6.12"];
     let times = [("ext4#6.1", 100.0), ("ext4#6.6", 1.0), ("ext4#6.12", 50.0), ("xfs#6.6", 3.0), ("xfs#6.12", 3.0)];

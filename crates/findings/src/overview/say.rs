@@ -224,7 +224,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let what = capital(&what);
     if best == worst {
         let took = if is_space { "is" } else { "took" };
-        return format!("{what} {took} {best} on all file systems.");
+        return format!("{what} {took} {best} on all {}.", opening::kind(findings)[1]);
     }
     let [first, last] = ends.map(|one| &findings.headings[one]);
     let took = if is_space { "ranges" } else { "took" };
@@ -258,7 +258,8 @@ impl Ranking<'_> {
         match lead {
             Lead::AllLevel => {
                 let count = self.ranking.len();
-                format!("all {count} file systems are level: {average} they are less than {matters} apart")
+                let things = opening::kind(self.findings)[1];
+                format!("all {count} {things} are level: {average} they are less than {matters} apart")
             }
             Lead::TwoLevel(level) => {
                 let why = match level {

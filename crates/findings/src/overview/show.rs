@@ -2,7 +2,7 @@
 
 use mountmark_document::forms::Block;
 
-use crate::overview::say::opening::{Opening, REST};
+use crate::overview::say::opening::{Opening, REST, kind};
 use crate::remarks;
 use crate::run::show::about::about;
 use crate::view::View;
@@ -25,7 +25,7 @@ pub(crate) fn conclusions(view: &View) -> Vec<Block> {
 pub(crate) fn compared(view: &View) -> Vec<Block> {
     let findings = view.findings();
     let fact = |label: &str, text: String| Block::Fact(label.into(), text);
-    let mut out = vec![fact("file systems", findings.headings.join(", "))];
+    let mut out = vec![fact(kind(findings)[1], findings.headings.join(", "))];
     if let Some(name) = findings.headings.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(fact("baseline", format!("{name}: ratios are to it")));
     }

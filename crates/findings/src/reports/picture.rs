@@ -25,12 +25,14 @@ const LINE: usize = 124;
 const FOOT: f64 = 18.0;
 /// Where drawings begin, below the heading.
 const TOP: f64 = 76.0;
+/// Letters of the heading for which there is room.
+const HEADING: usize = 84;
 /// Maximum length of a name before it is cut.
 const NAME: usize = 30;
 
 /// The picture of one run.
 pub(crate) fn picture(view: &View) -> Markup {
-    let curves = view.findings().effects.as_ref().and_then(|effects| effects::picture::picture(effects, TOP));
+    let curves = effects::page::picture::picture(view.findings(), TOP);
     let (drawn, height, labels) = match curves {
         Some((drawn, height)) => (drawn, height, None),
         None => {
@@ -46,7 +48,8 @@ pub(crate) fn picture(view: &View) -> Markup {
     put!(out, "\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", WIDTH, "\" height=\"", height);
     put!(out, "\" viewBox=\"0 0 ", WIDTH, " ", height, "\" role=\"img\" aria-labelledby=\"t d\">\n");
     let plan = &view.run().plan;
-    let heading = format!("{}: {}", plan.suite, title(view));
+    let of_factor = view.findings().effects.as_ref().and_then(effects::say::by_factor);
+    let heading = format!("{}: {}", plan.suite, of_factor.unwrap_or_else(|| title(view)));
     put!(out, "<title id=\"t\">", heading, "</title>\n<desc id=\"d\">", described(view), "</desc>\n<style>\n");
     out.raw(include_str!("picture.css"));
     put!(out, "</style>\n<defs>\n");
@@ -55,7 +58,7 @@ pub(crate) fn picture(view: &View) -> Markup {
         put!(out, "<path class=\"hatch\" d=\"", path, "\"/></pattern>\n");
     }
     put!(out, "</defs>\n<rect class=\"page\" width=\"", WIDTH, "\" height=\"", height, "\"/>\n");
-    put!(out, "<text class=\"heading\" x=\"", MARGIN, "\" y=\"34\">", heading, "</text>\n");
+    put!(out, "<text class=\"heading\" x=\"", MARGIN, "\" y=\"34\">", cut(&heading, HEADING), "</text>\n");
     let under = format!(
         "{}; scale {}, {} lab, machine {}",
         view.repeats().map_or_else(|| "one repeat".to_owned(), |repeats| format!("medians of {repeats}")),
@@ -125,6 +128,11 @@ fn clock(view: &View) -> &'static str {
 }
 
 fn described(view: &View) -> String {
+    if let Some(effects) = &view.findings().effects
+        && let Some(curve) = effects.curves.first()
+    {
+        return effects::say::steps(effects, curve.factor).join(" ");
+    }
     let bars = bars(view);
     let sums = bars.iter().map(|bar| {
         let lacking = if bar.lacking > 0 { format!(" without {} of the tests", bar.lacking) } else { String::new() };

@@ -11,6 +11,7 @@ use mountmark_stats::interval::Interval;
 
 use crate::figures::say::quantity::{end, quantity};
 use crate::overview::find::Conclusion;
+use crate::overview::say::opening::kind;
 use crate::rankings;
 use crate::safety::say as safety;
 use crate::verdicts::page::head;
@@ -61,13 +62,19 @@ pub(crate) fn places(view: &View) -> Markup {
     if found.all.iter().any(|place| place.interval.is_some()) {
         put!(out, "<span class=\"swatch interval\"></span>95 % interval. ");
     }
+    let [one, several] = kind(findings);
     let more = found.all.len().saturating_sub(SHOWN);
     if more > 0 {
-        put!(out, counted(more, "further file system", "further file systems"), " below. ");
+        put!(out, counted(more, &format!("further {one}"), &format!("further {several}")), " below. ");
     }
     let unplaced = findings.configurations.len() - found.all.len();
     if unplaced > 0 {
-        put!(out, counted(unplaced, "file system has", "file systems have"), " no place, as figures are missing. ");
+        put!(
+            out,
+            counted(unplaced, one, several),
+            if unplaced == 1 { " has" } else { " have" },
+            " no place, as figures are missing. "
+        );
     }
     put!(out, "Squares: what its documents promise of a power cut, from the least (it mounts by itself) to the most ");
     put!(out, "(data in its order), as <code>mountmark show --safety</code> tells.</p>\n</figure>\n");

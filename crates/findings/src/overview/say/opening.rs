@@ -1,6 +1,8 @@
 //! What a report opens with: a title and a sentence that say what was found, the few conclusions that a reader needs
 //! beside it, and the rest, which is folded or follows below.
 
+use std::collections::BTreeSet;
+
 use mountmark_document::number::{and, counted, ratio};
 
 use crate::found::Findings;
@@ -55,6 +57,7 @@ fn nothing(findings: &Findings) -> String {
 pub(crate) fn title(findings: &Findings) -> String {
     let name = |one: usize| safety::say::named(findings, one, |_| true);
     let count = findings.configurations.len();
+    let things = kind(findings)[1];
     match findings.conclusions.first() {
         Some(Conclusion::Usable { task, order, .. }) => {
             let (one, other) = (order[0], order[order.len() - 1]);
@@ -66,12 +69,12 @@ pub(crate) fn title(findings: &Findings) -> String {
                 return compared(findings);
             };
             let (one, other) = (name(first.configuration), name(second.configuration));
-            let of = if count > 2 { format!(" of {count} file systems") } else { String::new() };
+            let of = if count > 2 { format!(" of {count} {things}") } else { String::new() };
             match lead {
                 Lead::AllLevel if findings.overall.ranking.len() < count => {
-                    format!("{} of {count} file systems are level", findings.overall.ranking.len())
+                    format!("{} of {count} {things} are level", findings.overall.ranking.len())
                 }
-                Lead::AllLevel => format!("{count} file systems are level"),
+                Lead::AllLevel => format!("{count} {things} are level"),
                 Lead::TwoLevel(Level::Close) if count > 2 => {
                     format!("{one} and {other} are level, and come first{of}")
                 }
@@ -90,6 +93,16 @@ pub(crate) fn title(findings: &Findings) -> String {
     }
 }
 
+/// What is compared, one and several of it: file systems, or configurations where one of them is there more than once.
+pub(crate) fn kind(findings: &Findings) -> [&'static str; 2] {
+    let name = |one: &String| one.split([':', '@', '#']).next().map(str::to_owned);
+    let names: BTreeSet<Option<String>> = findings.configurations.iter().map(name).collect();
+    match names.len() == findings.configurations.len() {
+        true => ["file system", "file systems"],
+        false => ["configuration", "configurations"],
+    }
+}
+
 /// The compared configurations.
 fn compared(findings: &Findings) -> String {
     let names: Vec<&str> = findings.headings.iter().map(String::as_str).collect();
@@ -97,7 +110,7 @@ fn compared(findings: &Findings) -> String {
         0 => "No file system was measured".into(),
         1 => format!("{} measured", names[0]),
         2..=4 if names.iter().all(|name| name.chars().count() <= LONG) => format!("{} compared", and(names)),
-        count => format!("{count} file systems compared"),
+        count => format!("{count} {} compared", kind(findings)[1]),
     }
 }
 
@@ -140,6 +153,8 @@ mod tests {
         }
         found.overall.ranking.pop();
         assert_eq!(title(&found), "2 of 3 file systems are level", "one lacks figures");
+        found.configurations[1] = "ext4:noatime".into();
+        assert_eq!(title(&found), "2 of 3 configurations are level", "one file system is there twice");
         found.conclusions.clear();
         assert_eq!(title(&found), "ext4, xfs and jfs compared");
     }

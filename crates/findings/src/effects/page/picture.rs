@@ -9,6 +9,7 @@ use crate::effects::find::Effects;
 use crate::effects::find::curves::{LevelCurve, LevelLine};
 use crate::effects::page::{Axis, place};
 use crate::effects::say;
+use crate::found::Findings;
 
 /// Colours of lines in the picture's style sheet.
 const COLOURS: usize = 6;
@@ -34,18 +35,20 @@ struct Space {
 }
 
 /// From `top` on, and its height; `None` if no factor has a curve.
-pub(crate) fn picture(effects: &Effects, top: f64) -> Option<(Markup, f64)> {
+pub(crate) fn picture(findings: &Findings, top: f64) -> Option<(Markup, f64)> {
+    let effects = findings.effects.as_ref()?;
     let first = effects.curves.first()?;
     let mut out = Markup::new();
     put!(out, key(first, top));
     let whole = Space { x: MARGIN + AXIS, y: top + 46.0, width: WIDTH - 2.0 * MARGIN - AXIS - 70.0, height: LARGE };
-    put!(out, panel(effects, first, whole, true));
+    put!(out, title(findings, first, whole), panel(effects, first, whole, true));
     let mut y = whole.y + LARGE + FOOT + HEAD;
     let width = (WIDTH - 2.0 * MARGIN - (ACROSS - 1) as f64 * GAP) / ACROSS as f64;
     for row in steepest(effects, first.factor).chunks(ACROSS) {
         for (at, curve) in row.iter().enumerate() {
             let x = MARGIN + at as f64 * (width + GAP) + AXIS;
-            put!(out, panel(effects, curve, Space { x, y, width: width - AXIS, height: SMALL }, false));
+            let space = Space { x, y, width: width - AXIS, height: SMALL };
+            put!(out, title(findings, curve, space), panel(effects, curve, space, false));
         }
         y += SMALL + HEAD + FOOT;
     }
@@ -78,6 +81,15 @@ fn key(curve: &LevelCurve, top: f64) -> Markup {
     out
 }
 
+/// What stands above a drawing.
+fn title(findings: &Findings, curve: &LevelCurve, space: Space) -> Markup {
+    let letters = ((space.width + AXIS) / LETTER) as usize;
+    let mut out = Markup::new();
+    put!(out, "<text class=\"head\" x=\"", space.x - AXIS, "\" y=\"", space.y - 10.0, "\">");
+    put!(out, cut(&say::titled(findings, curve), letters), "</text>\n");
+    out
+}
+
 fn panel(effects: &Effects, curve: &LevelCurve, space: Space, is_large: bool) -> Markup {
     let Space { x, y, width, height } = space;
     let axis = Axis::of(curve);
@@ -85,19 +97,18 @@ fn panel(effects: &Effects, curve: &LevelCurve, space: Space, is_large: bool) ->
     let across = |level: usize| round(x + width * place(level, levels.len()));
     let up = |part: f64| round(y + height * (1.0 - part));
     let mut out = Markup::new();
-    put!(out, "<text class=\"head\" x=\"", x - AXIS, "\" y=\"", y - 10.0, "\">", say::whose(curve), "</text>\n");
     for tick in axis.ticks(curve) {
         let at = up(tick.at);
         put!(out, "<path class=\"grid\" d=\"M", round(x), " ", at, "H", round(x + width), "\"/>");
-        put!(out, "<text class=\"id number\" x=\"", x - 6.0, "\" y=\"", at, "\" dy=\"4\">", tick.text, "</text>\n");
+        put!(out, "<text class=\"axis number\" x=\"", x - 6.0, "\" y=\"", at, "\" dy=\"4\">", tick.text, "</text>\n");
     }
     for (at, line) in curve.lines.iter().enumerate() {
         put!(out, "<path class=\"line line", at % COLOURS, "\" d=\"", path(line, &axis, &across, &up), "\"/>\n");
     }
     for (level, text) in levels.iter().enumerate().filter(|(level, _)| has_label(*level, levels, is_large)) {
-        let anchor = if level + 1 == levels.len() && !is_large { "number" } else { "" };
+        let anchor = if level + 1 == levels.len() && !is_large { "number" } else { "middle" };
         let text = cut(text.trim_end_matches("-amd64"), 18);
-        put!(out, "<text class=\"id ", anchor, "\" x=\"", across(level), "\" y=\"", round(y + height + 16.0));
+        put!(out, "<text class=\"axis ", anchor, "\" x=\"", across(level), "\" y=\"", round(y + height + 16.0));
         put!(out, "\">", text, "</text>\n");
     }
     out

@@ -83,7 +83,8 @@ fn cards(findings: &Findings, effects: &Effects, curves: &[&LevelCurve]) -> Mark
     out
 }
 
-fn card(findings: &Findings, effects: &Effects, curve: &LevelCurve) -> Markup {
+/// Speed of all configurations over the levels of a factor, and the figures below.
+pub(crate) fn card(findings: &Findings, effects: &Effects, curve: &LevelCurve) -> Markup {
     let mut out = Markup::new();
     let found = &effects.factors[curve.factor];
     put!(out, "<figure class=\"card\">\n<figcaption><strong>", say::titled(findings, curve));

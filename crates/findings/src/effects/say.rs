@@ -29,6 +29,7 @@ pub(crate) fn gain(gain: &Gain) -> String {
 pub(crate) fn signed(ratio: f64) -> String {
     match ratio {
         many if many >= 2.0 => format!("{many:.1}x"),
+        same if (100.0 * (same - 1.0)).abs() < 0.05 => "0.0 %".into(),
         few => format!("{:+.1} %", 100.0 * (few - 1.0)),
     }
 }
@@ -107,6 +108,43 @@ pub(crate) fn by_factor(effects: &Effects) -> Option<String> {
     Some(format!("speed by {}, over that with {}", effects.factors[factor].name, level(effects, factor, 0)))
 }
 
+/// What a report over a factor with curves opens with: a title, and its answer; `None` if no factor has one.
+pub(crate) fn opening(effects: &Effects) -> Option<[String; 2]> {
+    let curve = effects.curves.first()?;
+    let name = &effects.factors[curve.factor].name;
+    let all = largest_first(effects, curve.factor);
+    let said = |(curve, line, step): &(&LevelCurve, &LevelLine, &Step)| {
+        let [from, to] = [step.from, step.to].map(|at| level(effects, curve.factor, at));
+        format!("{} {} from {from} to {to}", line.configuration, became(&step.gain))
+    };
+    let (title, largest) = match &all[..] {
+        [] => (format!("No test is shown to change from one {name} to the next"), String::new()),
+        [first, ..] => {
+            let largest = format!("{}, in {}", said(first), whose(first.0));
+            let steps = counted(all.len(), "step");
+            (format!("By {name}: {largest}"), format!(" Of single tests {steps} {} shown.", are(all.len())))
+        }
+    };
+    let of = curve.task.as_ref().map_or("All tests together".to_owned(), |task| format!("In {task}"));
+    Some([title, format!("{of}, {}.{largest}", of_line(curve, &said, name))])
+}
+
+fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// The steps of all lines of a curve.
+fn of_line(curve: &LevelCurve, said: &dyn Fn(&(&LevelCurve, &LevelLine, &Step)) -> String, name: &str) -> String {
+    let steps = curve.lines.iter().flat_map(|line| line.steps.iter().map(move |step| (curve, line, step)));
+    let all: Vec<String> = steps.map(|step| said(&step)).collect();
+    if all.is_empty() { format!("nothing is shown to change from one {name} to the next") } else { and(all) }
+}
+
+/// `becomes 8.1 % faster`.
+fn became(gain: &Gain) -> String {
+    speed(gain).replacen("is ", "becomes ", 1)
+}
+
 /// What stands above the curves over a factor.
 pub(crate) fn over(effects: &Effects, factor: usize) -> String {
     format!(
@@ -162,7 +200,7 @@ pub(crate) fn steps(effects: &Effects, factor: usize) -> Vec<String> {
     };
     let more = if all.len() > MOST { format!("; the {MOST} largest follow") } else { String::new() };
     let step = |(curve, line, step): (&LevelCurve, &LevelLine, &Step)| {
-        let became = speed(&step.gain).replacen("is ", "becomes ", 1);
+        let became = became(&step.gain);
         let [from, to] = [step.from, step.to].map(|at| level(effects, factor, at));
         format!("{} {became} from {from} to {to}, in {}.", line.configuration, whose(curve))
     };

@@ -149,6 +149,13 @@ fn steps_between_levels_are_found_where_they_are() {
         "0.5 % does not matter"
     );
     close(xfs.steps[0].gain, 2.0, true);
+    let [title, answer] = say::opening(&found).unwrap();
+    assert_eq!(title, "By kernel: xfs becomes 2.0 times as fast from kernel 6.12 to kernel 6.16, in 002");
+    assert_eq!(
+        answer,
+        "In 002, ext4 becomes 20.0 % slower from kernel 6.6 to kernel 6.12 and xfs becomes 2.0 times as fast from kernel 6.12 to \
+         kernel 6.16. Of single tests 2 steps are shown."
+    );
     assert_eq!(
         say::steps(&found, 2),
         [
@@ -200,6 +207,9 @@ fn two_levels_and_noise_have_no_steps() {
     let found = effects(&noisy, 0.4, vec![factor("build", &["a", "b", "c"])], &["a", "b", "c"]).unwrap();
     assert!(found.curves[0].lines[0].steps.is_empty(), "{found:?}");
     assert_eq!(say::steps(&found, 2), ["No task is shown to be faster or slower from one build to the next."]);
+    let [title, answer] = say::opening(&found).unwrap();
+    assert_eq!(title, "No test is shown to change from one build to the next");
+    assert_eq!(answer, "In 002, nothing is shown to change from one build to the next.");
     let found = effects(&noisy[..2], 0.0, vec![factor("build", &["a", "b"])], &["a", "b"]).unwrap();
     assert!(found.curves.is_empty(), "{found:?}");
 }

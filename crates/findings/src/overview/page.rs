@@ -5,6 +5,7 @@ pub(crate) mod places;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 
+use crate::effects;
 use crate::overview::say::opening::Opening;
 use crate::view::{View, title};
 
@@ -29,7 +30,9 @@ pub(crate) fn opening(view: &View) -> Markup {
     );
     if plan.lab.capabilities().guest {
         let disk = plan.cells.first().map_or(&plan.machine.disk, |cell| &cell.disk.name);
-        put!(out, ", machine ", plan.machine.name, ", disk ", disk, ", kernel ", plan.kernel);
+        let kernels = plan.factors.iter().find(|factor| factor.name == "kernel").map(|factor| factor.levels.len());
+        let kernel = kernels.map_or_else(|| format!("kernel {}", plan.kernel), |many| format!("{many} kernels"));
+        put!(out, ", machine ", plan.machine.name, ", disk ", disk, ", ", kernel);
     }
     put!(
         out,
@@ -42,6 +45,9 @@ pub(crate) fn opening(view: &View) -> Markup {
         "</p>\n"
     );
 
-    put!(out, places::places(view));
+    match findings.effects.as_ref().and_then(|effects| Some((effects, effects.curves.first()?))) {
+        Some((effects, curve)) => put!(out, effects::page::card(findings, effects, curve)),
+        None => put!(out, places::places(view)),
+    }
     out
 }

@@ -18,6 +18,8 @@ const LABEL: usize = 34;
 const COLUMN: f64 = 64.0;
 /// The widest column.
 const WIDE: f64 = 120.0;
+/// Average width of a letter in heads, in pixels.
+const BOLD: f64 = 8.6;
 /// Maximum number of rows: more do not fit on a page.
 const ROWS: usize = 60;
 
@@ -46,7 +48,7 @@ pub(crate) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 12.0, "\">", unit, "</text>\n");
     for (column, name) in findings.headings.iter().enumerate() {
         let x = left + (column as f64 + 1.0) * width - 8.0;
-        let name = cut(name, (width / LETTER) as usize);
+        let name = cut(name, ((width - 8.0) / BOLD) as usize);
         put!(out, "<text class=\"number head\" x=\"", place(x), "\" y=\"", top + 12.0, "\">", name, "</text>\n");
     }
     for (at, (row, label)) in rows.iter().zip(&labels).enumerate() {

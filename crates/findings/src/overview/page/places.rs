@@ -45,7 +45,7 @@ pub(crate) fn places(view: &View) -> Markup {
     put!(out, "<figure class=\"places\">\n<figcaption>", found.caption, "</figcaption>\n");
     let drawn = ("drawn", axis("0", &found.end));
     let risk = ("words", plot::head("when the power fails").1);
-    plot::begin_chart(&mut out, "", [plot::head("file system"), drawn, plot::head(found.column), risk]);
+    plot::begin_chart(&mut out, "", [plot::head(kind(findings)[0]), drawn, plot::head(found.column), risk]);
     for place in found.all.iter().take(SHOWN) {
         let safety = &findings.safety[place.configuration];
         head(&mut out, view.name(place.configuration));

@@ -10,7 +10,7 @@ use crate::overview::find::Conclusion;
 use crate::overview::say;
 use crate::overview::say::usable_times;
 use crate::rankings::find::rank::{Lead, Level};
-use crate::safety;
+use crate::{effects, safety};
 
 /// How many further conclusions stand beside the answer.
 pub(crate) const FURTHER: usize = 6;
@@ -31,7 +31,8 @@ pub(crate) struct Opening {
 
 impl Opening {
     pub fn of(findings: &Findings) -> Opening {
-        let mut all = say::sentences(findings).into_iter();
+        let by_factor = findings.effects.as_ref().and_then(effects::say::opening);
+        let mut all = by_factor.map(|[_, answer]| answer).into_iter().chain(say::sentences(findings));
         let answer = all.next().unwrap_or_else(|| nothing(findings));
         Opening { answer, further: all.by_ref().take(FURTHER).collect(), rest: all.collect() }
     }
@@ -58,6 +59,9 @@ pub(crate) fn title(findings: &Findings) -> String {
     let name = |one: usize| safety::say::named(findings, one, |_| true);
     let count = findings.configurations.len();
     let things = kind(findings)[1];
+    if let Some([title, _]) = findings.effects.as_ref().and_then(effects::say::opening) {
+        return title;
+    }
     match findings.conclusions.first() {
         Some(Conclusion::Usable { task, order, .. }) => {
             let (one, other) = (order[0], order[order.len() - 1]);

@@ -138,8 +138,9 @@ impl Race {
             return Ok(false);
         }
         let by_itself = |one: &&TuningOption| {
-            let with = self.first(&candidate(filesystem, &[&one.option]).name);
-            (with.is_some() || !one.alone).then(|| with.map(|with| with - speed))
+            let with = candidate(filesystem, &[&one.option]).name;
+            // What could not be run is left out, with its reason; what failed is shown as such.
+            self.speeds.contains_key(&with).then(|| self.first(&with).map(|with| with - speed))
         };
         let mut effects: Vec<(&TuningOption, Option<f64>)> = if is_designed {
             let results: Vec<Option<f64>> =

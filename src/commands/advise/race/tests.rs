@@ -171,3 +171,44 @@ fn a_small_budget_asks_the_options_of_the_fastest_and_says_what_it_left() {
     assert_eq!(grid.advised().0.name, "a", "nothing is shown by one repeat");
     assert_eq!(grid.cells(), 5);
 }
+
+/// Two options that go with no other: one fails, and one cannot be run.
+struct Failing;
+
+impl Track for Failing {
+    fn measure(&mut self, candidates: &[Candidate], repeats: u32) -> Result<Option<Measured>> {
+        let (out, run): (Vec<&Candidate>, Vec<_>) = candidates.iter().partition(|one| one.name.ends_with("absent"));
+        let speed = |one: &Candidate| (!one.name.ends_with("broken")).then_some(1.0);
+        Ok(Some(Measured {
+            speeds: run.iter().map(|one| (one.name.clone(), vec![speed(one); repeats as usize])).collect(),
+            skipped: out.iter().map(|one| LeftOut { what: one.name.clone(), why: "it is too old".into() }).collect(),
+        }))
+    }
+
+    fn room(&self, _: f64) -> usize {
+        100
+    }
+
+    fn skip(&mut self, what: String) {
+        panic!("{what}");
+    }
+}
+
+#[test]
+fn an_option_that_fails_is_shown_and_one_that_cannot_be_run_is_left_out() {
+    let option = |name: &str| TuningOption {
+        option: name.into(),
+        about: "it".into(),
+        risk: None,
+        alone: true,
+        source: "here".into(),
+        date: "2026-11-28".into(),
+    };
+    let options = [option("fine"), option("broken"), option("absent")];
+    let mut race = Race::default();
+    assert!(race.measure(&mut Failing, &[candidate("a", &[])], 1).unwrap());
+    assert!(race.screen(&mut Failing, "a", &options.iter().collect::<Vec<_>>()).unwrap());
+    let screened: Vec<(&str, Option<f64>)> = race.screened.iter().map(|one| (one.option.as_str(), one.ratio)).collect();
+    assert_eq!(screened, [("fine", Some(1.0)), ("broken", None)]);
+    assert!(race.is_out("a:absent"));
+}

@@ -118,7 +118,7 @@ fn panel(effects: &Effects, curve: &LevelCurve, space: Space, is_large: bool) ->
 fn has_label(level: usize, levels: &[String], is_large: bool) -> bool {
     let last = levels.len() - 1;
     let each = if is_large { levels.len().div_ceil(7) } else { last };
-    level == last || level % each.max(1) == 0 && level + each / 2 < last
+    level == last || level.is_multiple_of(each.max(1)) && level + each / 2 < last
 }
 
 fn path(line: &LevelLine, axis: &Axis, across: &impl Fn(usize) -> f64, up: &impl Fn(f64) -> f64) -> String {

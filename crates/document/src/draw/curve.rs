@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::draw::plot;
 use crate::markup::Markup;
 use crate::put;
 
@@ -134,6 +135,31 @@ pub fn swatch(index: usize) -> Markup {
     put!(out, "<svg class=\"plot stroke\" viewBox=\"0 0 26 10\" aria-hidden=\"true\" focusable=\"false\">");
     put!(out, "<path class=\"", look(index), "\" d=\"M0 5H26\"/></svg>");
     out
+}
+
+/// The figures of curves, to stand below their frame: a row for each place, and a column for each line with its look. `of` and
+/// `by` say what of, by what.
+pub fn figures<'a>(
+    out: &mut Markup,
+    [of, by]: [&str; 2],
+    lines: impl Iterator<Item = &'a str>,
+    rows: impl Iterator<Item = (&'a str, Vec<String>)>,
+) {
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", of, " by ", by, "\">");
+    let named = |(at, name): (usize, &str)| {
+        let mut head = Markup::new();
+        put!(head, swatch(at), name);
+        ("", head)
+    };
+    plot::begin_chart(out, "lines", std::iter::once(plot::head(by)).chain(lines.enumerate().map(named)));
+    for (place, figures) in rows {
+        put!(out, "<tr><th scope=\"row\">", place, "</th>");
+        for figure in figures {
+            put!(out, "<td>", figure, "</td>");
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table></div>\n");
 }
 
 fn percent(at: f64) -> String {

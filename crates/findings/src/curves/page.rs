@@ -1,8 +1,8 @@
 //! Curves over the parameter that a plan varies: a chart for each test with a line for each file system, its cliffs as
 //! bands, and the figures below.
 
-use mountmark_document::draw::curve::{Frame, Names, Tick, draw, swatch};
-use mountmark_document::draw::plot::{self, AxisScale};
+use mountmark_document::draw::curve::{Frame, Names, Tick, draw, figures};
+use mountmark_document::draw::plot::AxisScale;
 use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
@@ -55,23 +55,13 @@ fn card(view: &View, curves: &Curves, curve: &Curve) -> Markup {
         names: Names::Level,
     };
     draw(&mut out, &frame, &lines);
-    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", curve.task, " by ");
-    put!(out, curves.parameter, "\">");
-    let named = |at: usize| {
-        let mut head = Markup::new();
-        put!(head, swatch(at), view.name(at));
-        ("", head)
-    };
-    let heads = std::iter::once(plot::head(&curves.parameter)).chain((0..curve.medians.len()).map(named));
-    plot::begin_chart(&mut out, "lines", heads);
-    for (at, point) in curves.points.iter().enumerate() {
-        put!(out, "<tr><th scope=\"row\">", point.text, "</th>");
-        for medians in &curve.medians {
-            put!(out, "<td>", medians[at].map_or("–".to_owned(), |median| quantity(metric, median)), "</td>");
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody>\n</table></div>\n</figure>\n");
+    let names = (0..curve.medians.len()).map(|at| view.name(at));
+    let figure = |median: Option<f64>| median.map_or("–".to_owned(), |median| quantity(metric, median));
+    let rows = curves.points.iter().enumerate();
+    let rows = rows
+        .map(|(at, point)| (point.text.as_str(), curve.medians.iter().map(|medians| figure(medians[at])).collect()));
+    figures(&mut out, [&curve.task, &curves.parameter], names, rows);
+    put!(out, "</figure>\n");
     out
 }
 

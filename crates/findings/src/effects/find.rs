@@ -180,6 +180,19 @@ fn judged(blocks: &[f64], tested: Option<&(f64, Tested)>, options: &Options) -> 
     Some(Gain { ratio, interval, shown: matters && tested.adjusted <= options.error() })
 }
 
+/// Judges the logarithms of ratios of each of a family, by stratum and block; `None` where there are none.
+fn judged_together(all: &[(usize, &[f64])], options: &Options) -> Vec<Option<Gain>> {
+    let contrasts: Vec<Option<Contrast>> =
+        all.iter().map(|(stratum, blocks)| Contrast::paired(*stratum, blocks, 1.0)).collect();
+    let means: Vec<Option<f64>> = contrasts.iter().map(|one| one.as_ref().map(|one| one.mean)).collect();
+    let mut tested = test_at(&contrasts.into_iter().flatten().collect::<Vec<_>>(), options.level).into_iter();
+    let gain = |((_, blocks), mean): (&(usize, &[f64]), Option<f64>)| {
+        let tested = mean.and_then(|mean| Some((mean, tested.next()?)));
+        judged(blocks, tested.as_ref(), options)
+    };
+    all.iter().zip(means).map(gain).collect()
+}
+
 /// The factors, and the level of each that a configuration has.
 struct Design {
     factors: Vec<FoundFactor>,
@@ -226,6 +239,12 @@ impl Design {
         let with = |options: usize| self.levels.iter().flatten().filter(move |own| own[1] == options).count();
         let several = (1..self.factors[1].levels.len()).any(|options| with(options) > 1);
         !plan.factors.is_empty() || several && with(0) > 1
+    }
+
+    /// Factors that the user gave, beside those that configurations have by themselves.
+    fn given(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_own = |found: &FoundFactor| [FILE_SYSTEM, OPTIONS].contains(&&*found.name);
+        (0..self.factors.len()).filter(move |at| !is_own(&self.factors[*at]))
     }
 
     /// Factors whose effects are looked for, each with each level beside its first. Which file system is best is a

@@ -2,8 +2,7 @@
 
 pub(crate) mod picture;
 
-use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
-use mountmark_document::draw::plot;
+use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, figures};
 use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
@@ -113,22 +112,10 @@ pub(crate) fn card(findings: &Findings, effects: &Effects, curve: &LevelCurve) -
         names: Names::of(found.levels.iter().map(String::as_str)),
     };
     draw(&mut out, &frame, &lines);
-    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", say::whose(curve), " by ");
-    put!(out, found.name, "\">");
-    let named = |(at, line): (usize, &LevelLine)| {
-        let mut head = Markup::new();
-        put!(head, swatch(at), line.configuration);
-        ("", head)
-    };
-    let heads = std::iter::once(plot::head(&found.name)).chain(curve.lines.iter().enumerate().map(named));
-    plot::begin_chart(&mut out, "lines", heads);
-    for (at, text) in found.levels.iter().enumerate() {
-        put!(out, "<tr><th scope=\"row\">", text, "</th>");
-        for line in &curve.lines {
-            put!(out, "<td>", speed(line, at), "</td>");
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody>\n</table></div>\n</figure>\n");
+    let names = curve.lines.iter().map(|line| line.configuration.as_str());
+    let rows = found.levels.iter().enumerate();
+    let rows = rows.map(|(at, text)| (text.as_str(), curve.lines.iter().map(|line| speed(line, at)).collect()));
+    figures(&mut out, [say::whose(curve), &found.name], names, rows);
+    put!(out, "</figure>\n");
     out
 }

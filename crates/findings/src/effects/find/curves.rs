@@ -6,10 +6,9 @@
 use mountmark_stats::summary::mean;
 use serde::Serialize;
 
-use super::{Design, FILE_SYSTEM, FoundFactor, Gain, OPTIONS, judged, ratios};
+use super::{Design, Gain, judged_together, ratios};
 use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
-use crate::verdicts::find::contrast::{Contrast, test_at};
 
 /// Levels from which on a factor has a curve: two are one comparison.
 const FEWEST: usize = 3;
@@ -58,9 +57,6 @@ struct Course {
 
 /// By factor, then all tasks together, then by task.
 pub(super) fn curves(design: &Design, figures: &Figures, options: &Options) -> Vec<LevelCurve> {
-    let given = |found: &FoundFactor| ![FILE_SYSTEM, OPTIONS].contains(&&*found.name);
-    let factors = design.factors.iter().enumerate();
-    let factors = factors.filter(|(_, found)| given(found) && found.levels.len() >= FEWEST);
     let tasks: Vec<(&str, &Series)> = figures
         .tasks
         .iter()
@@ -68,7 +64,7 @@ pub(super) fn curves(design: &Design, figures: &Figures, options: &Options) -> V
         .filter_map(|task| Some((task.id.as_str(), task.main()?)))
         .collect();
     let mut all = Vec::new();
-    for (factor, _) in factors {
+    for factor in design.given().filter(|factor| design.factors[*factor].levels.len() >= FEWEST) {
         let rows = rows(design, figures, factor);
         let courses = |series: &[&Series]| rows.iter().map(|row| Course::of(row, series)).collect();
         if tasks.len() > 1 {
@@ -122,29 +118,19 @@ fn rows(design: &Design, figures: &Figures, factor: usize) -> Vec<Row> {
 
 /// Tests each level beside the one before it.
 fn tested(all: Vec<(usize, Option<String>, Vec<Course>)>, options: &Options) -> Vec<LevelCurve> {
-    let mut contrasts: Vec<Option<Contrast>> = Vec::new();
+    let mut family: Vec<(usize, &[f64])> = Vec::new();
     for (stratum, (.., courses)) in all.iter().enumerate() {
         let steps = courses.iter().flat_map(|course| &course.steps);
-        contrasts.extend(steps.map(|(.., ratios)| Contrast::paired(stratum, ratios, 1.0)));
+        family.extend(steps.map(|(.., ratios)| (stratum, ratios.as_slice())));
     }
-    let means: Vec<Option<f64>> = contrasts.iter().map(|one| one.as_ref().map(|one| one.mean)).collect();
-    let mut results = test_at(&contrasts.into_iter().flatten().collect::<Vec<_>>(), options.level).into_iter();
-    let mut means = means.into_iter();
-    let mut line = |course: &Course| {
-        let step = |(from, to, ratios): &(usize, usize, Vec<f64>)| {
-            let result = means.next().flatten().and_then(|mean| Some((mean, results.next()?)));
-            let gain = judged(ratios, result.as_ref(), options).filter(|gain| gain.shown)?;
-            Some(Step { from: *from, to: *to, gain })
-        };
-        let steps = course.steps.iter().filter_map(step).collect();
-        LevelLine { configuration: course.configuration.clone(), speeds: course.speeds.clone(), steps }
+    let mut gains = judged_together(&family, options).into_iter();
+    let mut line = |course: Course| {
+        let shown = |(from, to, _)| Some(Step { from, to, gain: gains.next().flatten().filter(|gain| gain.shown)? });
+        let steps = course.steps.into_iter().filter_map(shown).collect();
+        LevelLine { configuration: course.configuration, speeds: course.speeds, steps }
     };
-    all.iter()
-        .map(|(factor, task, courses)| LevelCurve {
-            factor: *factor,
-            task: task.clone(),
-            lines: courses.iter().map(&mut line).collect(),
-        })
+    all.into_iter()
+        .map(|(factor, task, courses)| LevelCurve { factor, task, lines: courses.into_iter().map(&mut line).collect() })
         .filter(|curve| curve.lines.iter().any(|line| line.speeds.iter().flatten().count() > 1))
         .collect()
 }

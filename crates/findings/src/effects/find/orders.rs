@@ -5,10 +5,9 @@
 
 use serde::Serialize;
 
-use super::{Design, FILE_SYSTEM, Gain, OPTIONS, judged, ratios};
+use super::{Design, Gain, judged_together, ratios};
 use crate::figures::find::series::Figures;
 use crate::options::Options;
-use crate::verdicts::find::contrast::{Contrast, test_at};
 
 /// What became of the orders of a factor's first level at another level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +42,8 @@ pub struct TurnedOrder {
 /// Two configurations with the same levels of all factors, in a task.
 struct Pair<'a> {
     task: &'a str,
+    /// Position of the task.
+    stratum: usize,
     /// Their positions.
     both: [usize; 2],
     blocks: Vec<f64>,
@@ -50,31 +51,19 @@ struct Pair<'a> {
 
 /// Of all factors that were given, level by level; without levels for which no order of the first level is shown.
 pub(super) fn orders(design: &Design, figures: &Figures, options: &Options) -> Vec<LevelOrders> {
-    let given: Vec<usize> =
-        (0..design.factors.len()).filter(|at| ![FILE_SYSTEM, OPTIONS].contains(&&*design.factors[*at].name)).collect();
+    let given: Vec<usize> = design.given().collect();
     if given.is_empty() {
         return Vec::new();
     }
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut contrasts: Vec<Option<Contrast>> = Vec::new();
     for (stratum, task) in figures.tasks.iter().filter(|task| !task.step).enumerate() {
         let Some(series) = task.main() else { continue };
         for both in beside(design, &given) {
-            let blocks = ratios(series, both);
-            contrasts.push(Contrast::paired(stratum, &blocks, 1.0));
-            pairs.push(Pair { task: &task.id, both, blocks });
+            pairs.push(Pair { task: &task.id, stratum, both, blocks: ratios(series, both) });
         }
     }
-    let means: Vec<Option<f64>> = contrasts.iter().map(|one| one.as_ref().map(|one| one.mean)).collect();
-    let mut tested = test_at(&contrasts.into_iter().flatten().collect::<Vec<_>>(), options.level).into_iter();
-    let gains: Vec<Option<Gain>> = pairs
-        .iter()
-        .zip(means)
-        .map(|(pair, mean)| {
-            let tested = mean.and_then(|mean| Some((mean, tested.next()?)));
-            judged(&pair.blocks, tested.as_ref(), options)
-        })
-        .collect();
+    let family: Vec<(usize, &[f64])> = pairs.iter().map(|pair| (pair.stratum, pair.blocks.as_slice())).collect();
+    let gains = judged_together(&family, options);
     let mut out = Vec::new();
     for factor in given {
         for level in 1..design.factors[factor].levels.len() {

@@ -4,6 +4,7 @@ use include_dir::{Dir, File, include_dir};
 
 /// The folders, by name. Each is named here, so that nothing else beside them becomes part of the program.
 static FOLDERS: &[(&str, Dir<'static>)] = &[
+    ("ageing", include_dir!("$CARGO_MANIFEST_DIR/ageing")),
     ("agreements", include_dir!("$CARGO_MANIFEST_DIR/agreements")),
     ("corpora", include_dir!("$CARGO_MANIFEST_DIR/corpora")),
     ("costs", include_dir!("$CARGO_MANIFEST_DIR/costs")),

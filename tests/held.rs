@@ -93,12 +93,16 @@ cold = true
 run = "cat $(find aged -type f) | wc -c"
 "#;
 
+/// Ended long before the ages are those of the profile.
+const PROFILE: &str = "geriatrix:douceur,overwrites=2,size=8MiB";
+
 #[test]
 fn a_history_ages_a_file_system_and_repeats() {
     let Some(lab) = Lab::with_guests("a_history_ages_a_file_system_and_repeats", 2) else { return };
     let suite = lab.suite("aged", AGED);
     let words = ["run", "--fs", "ext4", "--suite", &suite, "--disk-size", "256MiB", "--repeat", "1", "--disk", "hdd"];
-    let words = [&words[..], &["--age", "copy:seed:40,seed:40"]].concat();
+    let ages = format!("copy:seed:40,seed:40,{PROFILE}");
+    let words = [&words[..], &["--age", &ages]].concat();
     let dry = on_store(&lab, &[&words[..], &["--dry-run"]].concat()).ended_with(0);
     prints(
         &dry,
@@ -107,11 +111,13 @@ fn a_history_ages_a_file_system_and_repeats() {
             "file operations of 40 commits are played, in aged",
         ],
     );
-    prints(&on_store(&lab, &words).ended_with(0), &["held before", "operations of 40"]);
+    let ran = on_store(&lab, &words).ended_with(0);
+    prints(&ran, &["held before", "operations of 40"]);
+    ran.says(&["% of the files have an age as in the profile; with overwrites="]);
     let json = ["--format", "json"];
     let one = on_store(&lab, &[&["show"], &json[..]].concat()).ended_with(0).results();
     let [copy, aged] = ["ext4#age-copy-seed-40", "ext4#age-seed-40"];
-    for side in [copy, aged] {
+    for side in [copy, aged, "ext4#age-geriatrix-douceur-overwrites-2-size-8mib"] {
         one.is_ok(side, &["read", "fsck"]);
     }
     // The same files, and worse places.
@@ -134,6 +140,12 @@ fn a_history_that_cannot_be_is_refused() {
     };
     refused(&["--age", "old"], &["--age old: give seed:N, git:PATH,commits=N"]);
     refused(&["--age", "seed:0"], &["--age seed:0: give a number of commits from 1"]);
+    refused(&["--age", "geriatrix:douceur"], &["give a profile and how often files are written over"]);
+    refused(&["--age", "geriatrix:doceur,overwrites=3"], &["there is no ageing profile named \"doceur\"", "douceur"]);
+    refused(
+        &["--age", "geriatrix:douceur,overwrites=3,size=1"],
+        &["is too little for files of this profile; size=128MiB"],
+    );
     refused(&["--age", &format!("git:{folder},commits=3")], &["is no git repository"]);
     refused(&["--age", "none,none"], &["--age: none is there twice"]);
     refused(&["--lab", "host", "--dir", "/tmp", "--age", "seed:3"], &["--age has no effect with --dir /tmp"]);

@@ -7,7 +7,8 @@ use mountmark_lab::emulator::options::{DISK, IF, PROFILE};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Packages;
 use mountmark_model::{
-    Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Metric, Study, StudyRun, Suite,
+    AgeingProfile, Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Metric, Study, StudyRun,
+    Suite,
 };
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
@@ -56,6 +57,8 @@ enum Kind {
     Agreements,
     /// Ranges of what work costs on real machines, for which orders are asked whether they hold
     Costs,
+    /// Files of file systems in use, for `--age geriatrix:NAME`: how old, how large, how deep
+    Ageing,
     /// What is measured
     Metrics,
     /// What can be printed in which formats
@@ -87,6 +90,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Crash => scenarios(&catalogue)?,
         Kind::Agreements => rows(catalogue::entries::<MachineAgreement>(&catalogue)),
         Kind::Costs => rows(catalogue::entries::<MachineCosts>(&catalogue)),
+        Kind::Ageing => rows(catalogue::entries::<AgeingProfile>(&catalogue)),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }

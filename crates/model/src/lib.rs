@@ -3,6 +3,7 @@
 //! Everything here is data: it derives serde, holds no handle and starts nothing. This crate does not know where
 //! catalogue files are, what a guest is, or how results are stored.
 
+mod ageing;
 mod cell;
 mod claim;
 pub mod conditions;
@@ -48,6 +49,7 @@ pub mod words;
 mod work;
 pub mod workload;
 
+pub use ageing::AgeingProfile;
 pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
 pub use claim::{Among, Answered, Claim, Clause, Limits, Needs, Over, POINTS, Test};
 pub use conditions::Conditions;

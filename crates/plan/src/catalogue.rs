@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use mountmark_model::{Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Study, Suite};
+use mountmark_model::{
+    AgeingProfile, Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Study, Suite,
+};
 use serde::de::DeserializeOwned;
 
 use crate::error::fault;
@@ -115,6 +117,7 @@ entries! {
     Study studies study::faults;
     MachineAgreement accords MachineAgreement::faults;
     MachineCosts costs MachineCosts::faults;
+    AgeingProfile ageing AgeingProfile::faults;
 }
 
 impl Catalogue {

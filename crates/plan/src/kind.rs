@@ -22,11 +22,13 @@ pub enum Kind {
     MachineAgreement,
     /// `costs/`
     MachineCosts,
+    /// `ageing/`
+    AgeingProfile,
 }
 
 impl Kind {
     /// All kinds, in the order of lists.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::FileSystem,
         Kind::Layer,
         Kind::Suite,
@@ -37,6 +39,7 @@ impl Kind {
         Kind::Scenario,
         Kind::MachineAgreement,
         Kind::MachineCosts,
+        Kind::AgeingProfile,
     ];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Scenario => "crash",
             Kind::MachineAgreement => "agreements",
             Kind::MachineCosts => "costs",
+            Kind::AgeingProfile => "ageing",
         }
     }
 
@@ -68,6 +72,7 @@ impl Kind {
             Kind::Scenario => "workload or application",
             Kind::MachineAgreement => "comparison with a real machine",
             Kind::MachineCosts => "range of costs",
+            Kind::AgeingProfile => "ageing profile",
         }
     }
 }

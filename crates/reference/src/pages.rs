@@ -109,6 +109,14 @@ const PAGES: &[Page] = &[
             ("class of work", "crates/model/src/work.rs", "Work"),
         ],
     },
+    Page {
+        name: "ageing",
+        title: "Ageing profiles",
+        about: "What is known of the files of a file system in use is one TOML file in \
+                `~/.config/mountmark/catalog/ageing/`, for `--age geriatrix:NAME,overwrites=N`.",
+        heads: &[],
+        types: &[("ageing profile", "crates/model/src/ageing.rs", "AgeingProfile")],
+    },
 ];
 
 /// The objects of JSON, by the command that prints them.

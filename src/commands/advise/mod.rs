@@ -133,10 +133,10 @@ pub fn run(given: Arguments) -> Result<u8> {
     if let Some(share) = &arguments.room {
         fill_percent(share).map_err(|error| WrongUse(error.to_string().replacen("--fill", "--room", 1)))?;
     }
-    if held::age(arguments.age.as_deref(), arguments.seed, false)?.1.is_some() {
+    let catalogue = catalogue::load()?;
+    if held::age(arguments.age.as_deref(), arguments.seed, &catalogue, false)?.1.is_some() {
         bail!(WrongUse("--age: an answer is about one history; name one".into()));
     }
-    let catalogue = catalogue::load()?;
     if let Some(suite) = &arguments.work.suite {
         catalogue.suite(suite)?;
     }

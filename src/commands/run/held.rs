@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use mountmark_corpus::{AskedHistory, WrongHistory};
-use mountmark_model::Age;
-use mountmark_plan::{CrossedFactor, CrossedLevel, SideChange, fill_percent, plain};
+use mountmark_model::{Age, AgeingProfile};
+use mountmark_plan::{Catalogue, CrossedFactor, CrossedLevel, SideChange, fill_percent, plain};
 
 use crate::common::WrongUse;
 
@@ -26,15 +26,27 @@ pub fn fill(text: Option<&str>) -> Result<(u32, Option<CrossedFactor>)> {
 const NONE: &str = "none";
 
 /// The first history, and a factor if there are several. They are made in the cache, or only counted.
-pub fn age(text: Option<&str>, seed: u64, is_kept: bool) -> Result<(Option<Age>, Option<CrossedFactor>)> {
+pub fn age(
+    text: Option<&str>,
+    seed: u64,
+    catalogue: &Catalogue,
+    is_kept: bool,
+) -> Result<(Option<Age>, Option<CrossedFactor>)> {
     let Some(text) = text else { return Ok((None, None)) };
     let cache = mountmark_lab::cache::default_folder().join("corpora");
     let cache = is_kept.then_some(cache.as_path());
+    let profile = |name: &str| catalogue.get::<AgeingProfile>(name).cloned().map_err(|error| error.to_string());
     let made = |text: &str| {
-        let (asked, commits) = AskedHistory::parse(text).map_err(|error| WrongUse(error.to_string()))?;
-        match asked.make(commits, seed, cache) {
+        let asked = AskedHistory::parse(text, &profile).map_err(|error| WrongUse(error.to_string()))?;
+        match asked.make(seed, cache) {
             Err(error) if error.downcast_ref::<WrongHistory>().is_some() => bail!(WrongUse(format!("{error:#}"))),
-            found => found,
+            Err(error) => Err(error),
+            Ok((age, told)) => {
+                if let Some(told) = told.filter(|_| !age.copy) {
+                    say!("mountmark: {told}");
+                }
+                Ok(age)
+            }
         }
     };
     let mut levels: Vec<CrossedLevel> = Vec::new();
@@ -56,10 +68,9 @@ pub fn age(text: Option<&str>, seed: u64, is_kept: bool) -> Result<(Option<Age>,
 fn histories(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for part in text.split(',').map(str::trim) {
-        match out
-            .last_mut()
-            .filter(|_| part != NONE && !["seed:", "git:", "copy:"].iter().any(|kind| part.starts_with(kind)))
-        {
+        match out.last_mut().filter(|_| {
+            part != NONE && !["seed:", "git:", "geriatrix:", "copy:"].iter().any(|kind| part.starts_with(kind))
+        }) {
             Some(last) => *last = format!("{last},{part}"),
             None => out.push(part.to_owned()),
         }
@@ -75,6 +86,10 @@ mod tests {
     fn commas_within_a_history_stay() {
         assert_eq!(histories("none,copy:seed:5, seed:5"), ["none", "copy:seed:5", "seed:5"]);
         assert_eq!(histories("git:/a,b,commits=3,seed:1"), ["git:/a,b,commits=3", "seed:1"]);
+        assert_eq!(
+            histories("geriatrix:a,overwrites=3,size=1GiB,copy:geriatrix:a,overwrites=3"),
+            ["geriatrix:a,overwrites=3,size=1GiB", "copy:geriatrix:a,overwrites=3"]
+        );
         assert_eq!(histories("what"), ["what"]);
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     factors.extend(work.compared.clone());
     let (fill, filled) = held::fill(arguments.fill.as_deref())?;
     factors.extend(filled);
-    let (age, aged) = held::age(arguments.age.as_deref(), arguments.seed, !arguments.dry_run)?;
+    let (age, aged) = held::age(arguments.age.as_deref(), arguments.seed, &catalogue, !arguments.dry_run)?;
     factors.extend(aged);
     let fs = if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() };
     let mut options = Options {

@@ -1,9 +1,11 @@
-//! Histories of file operations that age a file system: made from a seed or from a git repository, and kept by their hash.
+//! Histories of file operations that age a file system: made from a seed, from a git repository or after a profile of files in
+//! use, and kept by their hash.
 //!
-//! A history is what a work tree and its repository see: a first tree, then commit after commit. Each commit brings its objects
+//! The first two are what a work tree and its repository see: a first tree, then commit after commit. Each commit brings its objects
 //! to `.git`, replaces and removes files of the tree, and writes the index anew.
 
 mod git;
+mod profile;
 mod seed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use anyhow::{Context, Result};
-use mountmark_model::{Age, Bytes, HistoryOperation};
+use mountmark_model::{Age, AgeingProfile, Bytes, HistoryOperation};
 use sha2::{Digest, Sha256};
 
 /// Space is taken in blocks of this size.
@@ -28,6 +30,10 @@ const TREE_OBJECT: u64 = 600;
 const SHRINKS: u64 = 3;
 /// Most commits: some 10 million operations.
 const MOST: u32 = 100_000;
+/// What files after a profile take, unless it is said.
+const VOLUME: Bytes = Bytes(256 << 20);
+/// Fewer files than this share of 1 with an age as in their profile are told.
+const FITS: f64 = 0.95;
 
 /// A text of `--age` that is none, or a repository that will not do.
 #[derive(Debug)]
@@ -42,7 +48,7 @@ impl fmt::Display for WrongHistory {
 impl std::error::Error for WrongHistory {}
 
 /// Where a history comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AskedHistory {
     /// As the user wrote it, without `copy:`.
     text: String,
@@ -51,10 +57,11 @@ pub struct AskedHistory {
     copy: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Origin {
-    Seed,
-    Git(PathBuf),
+    Seed(u32),
+    Git(PathBuf, u32),
+    Profile(profile::Asked),
 }
 
 /// A file that a commit changes, and its new size; `None`: it is removed.
@@ -72,46 +79,92 @@ struct Content {
 }
 
 impl AskedHistory {
-    /// `seed:N`, `git:PATH,commits=N`, or one of them behind `copy:`.
+    /// `seed:N`, `git:PATH,commits=N`, `geriatrix:PROFILE,overwrites=N[,size=BYTES]`, or one of them behind `copy:`. `profile`
+    /// looks a profile up.
     ///
     /// # Errors
     /// Anything else, with what would do.
-    pub fn parse(text: &str) -> Result<(AskedHistory, u32), WrongHistory> {
-        let refused = |reason: &str| WrongHistory(format!("--age {text}: {reason}"));
+    pub fn parse(
+        text: &str,
+        profile: &dyn Fn(&str) -> Result<AgeingProfile, String>,
+    ) -> Result<AskedHistory, WrongHistory> {
+        let refused = |reason: String| WrongHistory(format!("--age {text}: {reason}"));
         let (copy, bare) = text.strip_prefix("copy:").map_or((false, text), |rest| (true, rest));
-        let count = |number: &str| match number.parse::<u32>() {
+        let count = |number: &str, what: &str| match number.parse::<u32>() {
             Ok(count) if (1..=MOST).contains(&count) => Ok(count),
-            _ => Err(refused(&format!("give a number of commits from 1 to {MOST}"))),
+            _ => Err(refused(format!("give a number of {what} from 1 to {MOST}"))),
         };
-        let (origin, commits) = match bare.split_once(':') {
-            Some(("seed", number)) => (Origin::Seed, count(number)?),
+        let origin = match bare.split_once(':') {
+            Some(("seed", number)) => Origin::Seed(count(number, "commits")?),
             Some(("git", rest)) => match rest.rsplit_once(",commits=") {
-                Some((path, number)) if !path.is_empty() => (Origin::Git(path.into()), count(number)?),
-                _ => return Err(refused("give a repository and how many of its last commits: git:PATH,commits=1000")),
+                Some((path, number)) if !path.is_empty() => Origin::Git(path.into(), count(number, "commits")?),
+                _ => {
+                    let reason = "give a repository and how many of its last commits: git:PATH,commits=1000";
+                    return Err(refused(reason.into()));
+                }
             },
-            _ => return Err(refused("give seed:N, git:PATH,commits=N, one of these behind copy:, or none")),
+            Some(("geriatrix", rest)) => {
+                let form = || {
+                    refused(
+                        "give a profile and how often files are written over: geriatrix:PROFILE,overwrites=20".into(),
+                    )
+                };
+                let (name, rest) =
+                    rest.split_once(",overwrites=").filter(|(name, _)| !name.is_empty()).ok_or_else(form)?;
+                let (number, size) =
+                    rest.split_once(",size=").map_or((rest, None), |(number, size)| (number, Some(size)));
+                let volume =
+                    size.map_or(Ok(VOLUME), |size| size.parse().map_err(|error| refused(format!("size: {error}"))))?;
+                let overwrites = count(number, "overwrites")?;
+                let asked = profile::Asked { profile: profile(name).map_err(refused)?, overwrites, volume };
+                asked.check().map_err(|WrongHistory(reason)| refused(reason))?;
+                Origin::Profile(asked)
+            }
+            _ => {
+                let reason = "give seed:N, git:PATH,commits=N, geriatrix:PROFILE,overwrites=N, one of these behind copy:, or none";
+                return Err(refused(reason.into()));
+            }
         };
-        Ok((AskedHistory { text: bare.to_owned(), origin, copy }, commits))
+        Ok(AskedHistory { text: bare.to_owned(), origin, copy })
     }
 
-    /// Makes the history in the folder `cache`; without a folder it is only counted.
+    /// Makes the history in the folder `cache`; without a folder it is only counted. Also returns what should be told about it.
     ///
     /// # Errors
     /// A folder that is no repository, or one with too few commits.
-    pub fn make(&self, commits: u32, seed: u64, cache: Option<&Path>) -> Result<Age> {
+    pub fn make(&self, seed: u64, cache: Option<&Path>) -> Result<(Age, Option<String>)> {
         let mut builder = Builder::default();
-        match &self.origin {
-            Origin::Seed => seed::record(seed, commits, &mut builder),
-            Origin::Git(path) => git::record(path, commits, &mut builder)
-                .with_context(|| format!("--age {} cannot be used", self.text))?,
-        }
+        let mut told = None;
+        let first_trees = match &self.origin {
+            Origin::Seed(commits) => {
+                seed::record(seed, *commits, &mut builder);
+                1
+            }
+            Origin::Git(path, commits) => {
+                git::record(path, *commits, &mut builder)
+                    .with_context(|| format!("--age {} cannot be used", self.text))?;
+                1
+            }
+            Origin::Profile(asked) => {
+                let fit = profile::record(asked, seed, &mut builder);
+                told = (fit.ages < FITS).then(|| {
+                    format!(
+                        "--age {}: {:.0} % of the files have an age as in the profile; with overwrites={:.0} nearly all have",
+                        self.text,
+                        fit.ages * 100.0,
+                        fit.needs.ceil()
+                    )
+                });
+                0
+            }
+        };
         let text = builder.text;
         let sha256 = crate::input::hex(&Sha256::digest(text.as_bytes()));
         let path = cache.map(|cache| keep(cache, &sha256, &text)).transpose()?;
-        Ok(Age {
+        let age = Age {
             text: if self.copy { format!("copy:{}", self.text) } else { self.text.clone() },
             copy: self.copy,
-            commits,
+            commits: builder.commits.saturating_sub(first_trees),
             operations: builder.operations,
             files: builder.tree.len() as u64,
             bytes: Bytes(builder.tree.values().sum()),
@@ -119,7 +172,8 @@ impl AskedHistory {
             length: Bytes(text.len() as u64),
             sha256,
             path: path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
-        })
+        };
+        Ok((age, told))
     }
 }
 
@@ -153,7 +207,7 @@ fn keep(cache: &Path, sha256: &str, text: &str) -> Result<PathBuf> {
 struct Builder {
     text: String,
     operations: u64,
-    commits: u64,
+    commits: u32,
     tree: BTreeMap<String, u64>,
     /// Space that the tree takes, and the most it ever took.
     taken: u64,
@@ -184,6 +238,11 @@ impl Builder {
         let index = self.tree.keys().filter(|path| !path.starts_with(".git/"));
         let size = index.map(|path| INDEX_ENTRY + path.len() as u64).sum();
         self.put(HistoryOperation::Write { path: ".git/index", size });
+        self.commit_all();
+    }
+
+    /// All so far is written out.
+    fn commit_all(&mut self) {
         self.put(HistoryOperation::Commit);
         self.commits += 1;
     }

@@ -2,9 +2,23 @@ use std::process::Command;
 
 use super::*;
 
+fn asked(text: &str) -> Result<AskedHistory, WrongHistory> {
+    AskedHistory::parse(text, &|name| if name == "young" { Ok(young()) } else { Err(format!("no profile {name}")) })
+}
+
 fn made(text: &str) -> Result<Age> {
-    let (asked, commits) = AskedHistory::parse(text)?;
-    asked.make(commits, 1, None)
+    Ok(asked(text)?.make(1, None)?.0)
+}
+
+/// Of ten files four were made in the last quarter of the time, then three, two and one, in four sizes and three depths.
+fn young() -> AgeingProfile {
+    AgeingProfile {
+        name: "young".into(),
+        ages: vec![(1.0, 4), (2.0, 3), (3.0, 2), (4.0, 1)],
+        sizes: vec![(0, 1), (1000, 4), (20_000, 4), (60_000, 1)],
+        depths: vec![(0, 1, 0), (1, 2, 3), (3, 1, 2)],
+        ..AgeingProfile::default()
+    }
 }
 
 /// The tree that a recorded history ends with; each of its operations must be possible.
@@ -25,8 +39,7 @@ fn played(text: &str) -> BTreeMap<&str, u64> {
 fn a_seed_makes_one_history_and_longer_ones_begin_alike() {
     let folder = tempfile::tempdir().unwrap();
     let make = |text: &str, seed: u64| {
-        let (asked, commits) = AskedHistory::parse(text).unwrap();
-        let age = asked.make(commits, seed, Some(folder.path())).unwrap();
+        let age = asked(text).unwrap().make(seed, Some(folder.path())).unwrap().0;
         let text = fs::read_to_string(&age.path).unwrap();
         (age, text)
     };
@@ -65,12 +78,80 @@ fn words_that_are_no_history_are_refused() {
         "svn:3",
         "copy:",
         "copy:copy:seed:3",
+        "geriatrix:",
+        "geriatrix:young",
+        "geriatrix:,overwrites=3",
+        "geriatrix:young,overwrites=0",
+        "geriatrix:young,overwrites=3,size",
     ] {
-        let error = AskedHistory::parse(text).unwrap_err().to_string();
+        let error = asked(text).unwrap_err().to_string();
         assert!(error.starts_with(&format!("--age {text}: give ")), "{error}");
     }
-    let (asked, commits) = AskedHistory::parse("git:/a,b/c,commits=7").unwrap();
-    assert_eq!((asked.origin, commits), (Origin::Git("/a,b/c".into()), 7));
+    for (text, reason) in [
+        ("geriatrix:young,overwrites=3,size=x", "size: "),
+        ("geriatrix:other,overwrites=3", "no profile other"),
+        ("geriatrix:young,overwrites=3,size=0", "0 B is too little for files of this profile; size=2MiB is enough"),
+        ("geriatrix:young,overwrites=3,size=1MiB", "1.00 MiB is too little for files of this profile; size=2MiB"),
+        ("geriatrix:young,overwrites=100000,size=1GiB", "it would have "),
+    ] {
+        let error = asked(text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--age {text}: {reason}")), "{error}");
+    }
+    assert_eq!(asked("git:/a,b/c,commits=7").unwrap().origin, Origin::Git("/a,b/c".into(), 7));
+}
+
+/// What a profile says of ages holds of the files at the end, and the file system is never fuller than asked.
+#[test]
+fn files_are_as_old_as_large_and_as_deep_as_in_their_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |text: &str, seed: u64| {
+        let (age, told) = asked(text).unwrap().make(seed, Some(folder.path())).unwrap();
+        (fs::read_to_string(&age.path).unwrap(), told)
+    };
+    let (text, told) = make("geriatrix:young,overwrites=20,size=8MiB", 1);
+    assert_eq!(told, None);
+    assert_eq!(text, make("geriatrix:young,overwrites=20,size=8MiB", 1).0);
+    assert_ne!(text, make("geriatrix:young,overwrites=20,size=8MiB", 2).0);
+    let tree = played(&text);
+    let share = |is_it: &dyn Fn(&str, u64) -> bool| {
+        tree.iter().filter(|(path, size)| is_it(path, **size)).count() as f64 / tree.len() as f64
+    };
+    for (size, expected) in [(0, 0.1), (1000, 0.4), (20_000, 0.4), (60_000, 0.1)] {
+        let found = share(&|_, have| have == size);
+        assert!((found - expected).abs() < 0.02, "{size}: {found}");
+    }
+    for (depth, expected) in [(0, 0.25), (1, 0.5), (3, 0.25)] {
+        let found = share(&|path, _| path.matches('/').count() == depth);
+        assert!((found - expected).abs() < 0.02, "{depth}: {found}");
+    }
+    // Of the operations each has a number, and a file's name ends with that of its own.
+    let end = text.lines().filter(|line| *line != "c").count() as u64;
+    for (quarter, expected) in (0..).zip([0.1, 0.2, 0.3, 0.4]) {
+        let found = share(&|path, _| {
+            let born: u64 = path.rsplit_once('f').unwrap().1.parse().unwrap();
+            (born * 4 / end).min(3) == quarter
+        });
+        assert!((found - expected).abs() < 0.03, "{quarter}: {found}");
+    }
+    let mut sizes = BTreeMap::new();
+    let (mut live, mut most) = (0, 0);
+    for operation in HistoryOperation::all(&text) {
+        match operation.unwrap() {
+            HistoryOperation::Write { path, size } => {
+                live += size;
+                assert!(sizes.insert(path.to_owned(), size).is_none(), "{path} is written once");
+            }
+            HistoryOperation::Remove { path } => live -= sizes.remove(path).unwrap(),
+            _ => {}
+        }
+        most = most.max(live);
+    }
+    assert!(most <= 8 << 20 && most > 7 << 20, "{most}");
+    // Too few overwrites leave the ages apart, and how many would do is told.
+    let told = make("geriatrix:young,overwrites=1,size=8MiB", 1).1.unwrap();
+    assert!(told.contains("% of the files have an age as in the profile; with overwrites="), "{told}");
+    let needed: u32 = told.rsplit_once("overwrites=").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+    assert_eq!(make(&format!("geriatrix:young,overwrites={needed},size=8MiB"), 1).1, None);
 }
 
 fn git(folder: &Path, words: &[&str]) {
@@ -104,9 +185,9 @@ fn a_repository_tells_its_history() {
     fs::remove_file(path.join("link")).unwrap();
     commit(&[("c", 7)]);
     let age = asked(2).unwrap();
-    let kept = AskedHistory::parse(&format!("git:{},commits=2", path.display())).unwrap();
     let cache = tempfile::tempdir().unwrap();
-    let text = fs::read_to_string(kept.0.make(2, 9, Some(cache.path())).unwrap().path).unwrap();
+    let kept = self::asked(&format!("git:{},commits=2", path.display())).unwrap();
+    let text = fs::read_to_string(kept.make(9, Some(cache.path())).unwrap().0.path).unwrap();
     let tree: Vec<_> = played(&text).into_iter().filter(|(path, _)| !path.starts_with(".git/")).collect();
     assert_eq!(tree, [("a/now a folder", 20), ("c", 7), ("d/b", 6000)]);
     assert_eq!((age.commits, text.lines().filter(|line| *line == "c").count()), (2, 3));

@@ -117,7 +117,7 @@ fn a_history_ages_a_file_system_and_repeats() {
     let json = ["--format", "json"];
     let one = on_store(&lab, &[&["show"], &json[..]].concat()).ended_with(0).results();
     let [copy, aged] = ["ext4#age-copy-seed-40", "ext4#age-seed-40"];
-    for side in [copy, aged, "ext4#age-geriatrix-douceur-overwrites-2-size-8mib"] {
+    for side in [copy, aged, "ext4#age-geriatrix-douceur-overwrites-2-size-8MiB"] {
         one.is_ok(side, &["read", "fsck"]);
     }
     // The same files, and worse places.
@@ -144,7 +144,7 @@ fn a_history_that_cannot_be_is_refused() {
     refused(&["--age", "geriatrix:doceur,overwrites=3"], &["there is no ageing profile named \"doceur\"", "douceur"]);
     refused(
         &["--age", "geriatrix:douceur,overwrites=3,size=1"],
-        &["is too little for files of this profile; size=128MiB"],
+        &["is too little for files of this profile; size=256MiB"],
     );
     refused(&["--age", &format!("git:{folder},commits=3")], &["is no git repository"]);
     refused(&["--age", "none,none"], &["--age: none is there twice"]);

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::lab::{Lab, assert_equal_figures};
-use crate::tasks::KEPT_FILE;
+use crate::tasks::{KEPT_FILE, definition};
 
 /// The file after a change, and after a restart.
 const TASKS: &str = r#"
@@ -51,19 +51,15 @@ title = "it is mounted again"
 run = "grep -q kept second"
 "#;
 
-/// A file system that the built-in catalogue lacks: that of docs/how-to/folders.md.
-fn own_filesystem() -> &'static str {
-    let page = include_str!("../docs/how-to/folders.md");
-    let (_, rest) = page.split_once("<<'TOML'\n").expect("the page has a file system");
-    rest.split_once("TOML\n").expect("it has an end").0
-}
+/// The page with a file system that the built-in catalogue lacks.
+const PAGE: &str = include_str!("../docs/how-to/folders.md");
 
 #[test]
 fn what_lies_on_a_folder_comes_back_with_its_data() {
     let Some(lab) = Lab::with_guests("what_lies_on_a_folder_comes_back_with_its_data", 2) else { return };
     let suite = lab.suite("tiny", &format!("{KEPT_FILE}{TASKS}{CUT}"));
     fs::create_dir_all(lab.path("config/mountmark/catalog/filesystems")).unwrap();
-    lab.write("config/mountmark/catalog/filesystems/unionfs.toml", own_filesystem());
+    lab.write("config/mountmark/catalog/filesystems/unionfs.toml", definition(PAGE));
     let all = ["ext4", "overlay", "overlay:committed@ext4@luks", "gocryptfs", "unionfs"];
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "nvme", "--repeat", "1"];
     let ran = lab.run(&plan).ended_with(0);
@@ -125,7 +121,7 @@ fn what_cannot_lie_there_is_refused() {
     let crash = lab.command(&["crash", "--fs", "overlay", "--workload", "rename-fsync-file"]).ended_with(2);
     crash.says(&["commands of their own"]);
     fs::create_dir_all(lab.path("config/mountmark/catalog/filesystems")).unwrap();
-    let wrong = own_filesystem().replace("unmount = ", "# ").replace("{folder}", "{target}");
+    let wrong = definition(PAGE).replace("unmount = ", "# ").replace("{folder}", "{target}");
     lab.write("config/mountmark/catalog/filesystems/unionfs.toml", &wrong);
     refused(&["--fs", "unionfs"], &["there is mount and no unmount", "{target} stands for nothing here"]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::lab::{Lab, assert_equal_figures};
-use crate::tasks::KEPT_FILE;
+use crate::tasks::{KEPT_FILE, definition};
 
 /// What is durable is there after a restart and a power cut.
 const CUT: &str = r#"
@@ -29,19 +29,15 @@ cold = true
 run = "dd if=large of=/dev/null bs=4M iflag=direct"
 "#;
 
-/// A layer that the built-in catalogue lacks: that of docs/how-to/layers.md.
-fn own_layer() -> &'static str {
-    let page = include_str!("../docs/how-to/layers.md");
-    let (_, rest) = page.split_once("<<'TOML'\n").expect("the page has a layer");
-    rest.split_once("TOML\n").expect("the layer has an end").0
-}
+/// The page with a layer that the built-in catalogue lacks.
+const PAGE: &str = include_str!("../docs/how-to/layers.md");
 
 #[test]
 fn what_lies_below_a_file_system_comes_back_with_its_data() {
     let Some(lab) = Lab::with_guests("what_lies_below_a_file_system_comes_back_with_its_data", 2) else { return };
     let suite = lab.suite("tiny", &format!("{KEPT_FILE}{CUT}"));
     fs::create_dir_all(lab.path("config/mountmark/catalog/layers")).unwrap();
-    lab.write("config/mountmark/catalog/layers/unaligned.toml", own_layer());
+    lab.write("config/mountmark/catalog/layers/unaligned.toml", definition(PAGE));
     let all = ["ext4", "ext4@luks", "xfs@lvm", "ext4@luks@lvm", "ext4@unaligned"];
     // On the usual 2 GiB mkfs.ext4 makes a larger journal than on what is left of them beside a header.
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "nvme", "--repeat", "1", "--disk-size", "512MiB"];

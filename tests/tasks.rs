@@ -1,4 +1,10 @@
-//! Tasks shared by the suites of several tests.
+//! Tasks shared by the suites of several tests, and definitions that pages of the book write.
+
+/// The definition that a page writes into a file.
+pub fn definition(page: &str) -> &str {
+    let (_, rest) = page.split_once("<<'TOML'\n").expect("the page has a definition");
+    rest.split_once("TOML\n").expect("it has an end").0
+}
 
 /// Does nothing.
 pub const TRUE: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\n";

@@ -114,14 +114,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .collect();
     let whys: Vec<Vec<Answer>> = (runs.iter().zip(explained.iter().zip(&differences)))
         .map(|(run, (tasks, differences))| {
-            let pairs = tasks.iter().zip(differences);
-            pairs.map(|(task, explanations)| as_why(run, task, explanations)).collect()
+            tasks.iter().zip(differences).map(|(task, explanations)| as_why(run, task, explanations)).collect()
         })
         .collect();
-    let mut beside = Vec::new();
-    for run in &runs {
-        beside.push(first_repeat(&store, run, format)?);
-    }
+    let beside = runs.iter().map(|run| first_repeat(&store, run, format)).collect::<Result<Vec<_>>>()?;
     let facts: Vec<(&str, &Facts)> =
         catalogue.list::<FileSystem>().map(|one| (one.name.as_str(), &one.facts)).collect();
     let reports: Vec<Report> = runs

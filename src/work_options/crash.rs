@@ -36,17 +36,7 @@ impl WorkOptions {
             }
             return Ok(None);
         }
-        let foreign = [
-            ("--suite", self.suite.is_some()),
-            ("--cold", self.cold),
-            ("--root", self.root.is_some()),
-            ("--figure", !self.figure.is_empty()),
-            ("--compare", self.compare.is_some()),
-            ("--save", self.save.is_some()),
-        ];
-        if let Some((option, _)) = foreign.iter().find(|(_, given)| *given) {
-            bail!(WrongUse(format!("{option} has no meaning where the power is cut; leave it away")));
-        }
+        self.refuse_measured()?;
         let Some(check) = check else {
             bail!(WrongUse(
                 "say how to tell whether a file system is sound after the cut: --check LINE, a command whose exit status is 0 \
@@ -92,6 +82,24 @@ impl WorkOptions {
             application.said = Some(Box::new(said));
         }
         Ok(Some(workload))
+    }
+
+    /// Rejects options that tell how a command is measured.
+    fn refuse_measured(&self) -> Result<()> {
+        let foreign = [
+            ("--suite", self.suite.is_some()),
+            ("--cold", self.cold),
+            ("--root", self.root.is_some()),
+            ("--figure", !self.figure.is_empty()),
+            ("--compare", self.compare.is_some()),
+            ("--save", self.save.is_some()),
+        ];
+        match foreign.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                bail!(WrongUse(format!("{option} has no meaning where the power is cut; leave it away")))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -104,7 +104,7 @@ impl<'a> View<'a> {
 
     /// Text in place of a missing figure: `failed`, `skipped` or a dash.
     pub(crate) fn absent(&self, configuration: usize, task: &str) -> &'static str {
-        self.trouble(configuration, task).unwrap_or("–")
+        self.trouble(configuration, task).unwrap_or("-")
     }
 
     pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a TaskFindings> {

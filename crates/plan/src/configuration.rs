@@ -115,26 +115,9 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
             return Err(wrong(text, format!("{part:?} is in it twice")));
         }
         if let Some(arguments) = part.strip_prefix("mkfs=") {
-            let arguments: Vec<String> = arguments.split_whitespace().map(plain).collect();
-            if arguments.is_empty() {
-                return Err(wrong(
-                    text,
-                    "mkfs= is followed by nothing; give arguments, such as mkfs=-O ^has_journal".into(),
-                ));
-            }
-            if !configuration.filesystem.mkfs.iter().any(|argument| argument == "{options}") {
-                return Err(wrong(text, format!("the catalogue's mkfs command of {name} takes no arguments")));
-            }
-            configuration.mkfs_options.extend(arguments);
+            own_mkfs(&mut configuration, arguments).map_err(|reason| wrong(text, reason))?;
         } else if let Some(options) = part.strip_prefix("mount=") {
-            let options = plain(options);
-            if options.is_empty() || options.contains(char::is_whitespace) || options.split(',').any(str::is_empty) {
-                return Err(wrong(text, "mount= needs options without spaces, such as mount=noatime".into()));
-            }
-            if !below::takes_mount_options(&configuration.filesystem) {
-                return Err(wrong(text, format!("the catalogue's commands that mount {name} take no options")));
-            }
-            configuration.mount_options.extend(options.split(',').map(str::to_owned));
+            own_mount(&mut configuration, options).map_err(|reason| wrong(text, reason))?;
         } else {
             let variant = variant(&configuration.filesystem, part)
                 .map_err(|reason| wrong(text, below::misplaced(&configuration, part).unwrap_or(reason)))?
@@ -152,6 +135,32 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
     }
     below::limit(&mut configuration);
     Ok(configuration)
+}
+
+/// Adds arguments of the user's own to the command that makes the file system.
+fn own_mkfs(configuration: &mut Configuration, arguments: &str) -> std::result::Result<(), String> {
+    if arguments.trim().is_empty() {
+        return Err("mkfs= is followed by nothing; give arguments, such as mkfs=-O ^has_journal".into());
+    }
+    let filesystem = &configuration.filesystem;
+    if !filesystem.mkfs.iter().any(|argument| argument == "{options}") {
+        return Err(format!("the catalogue's mkfs command of {} takes no arguments", filesystem.name));
+    }
+    configuration.mkfs_options.extend(arguments.split_whitespace().map(plain));
+    Ok(())
+}
+
+/// Adds mount options of the user's own.
+fn own_mount(configuration: &mut Configuration, options: &str) -> std::result::Result<(), String> {
+    let options = plain(options);
+    if options.is_empty() || options.contains(char::is_whitespace) || options.split(',').any(str::is_empty) {
+        return Err("mount= needs options without spaces, such as mount=noatime".into());
+    }
+    if !below::takes_mount_options(&configuration.filesystem) {
+        return Err(format!("the catalogue's commands that mount {} take no options", configuration.filesystem.name));
+    }
+    configuration.mount_options.extend(options.split(',').map(str::to_owned));
+    Ok(())
 }
 
 fn variant<'a>(filesystem: &'a FileSystem, name: &str) -> std::result::Result<&'a Variant, String> {

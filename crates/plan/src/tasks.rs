@@ -147,6 +147,19 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
             fault(format!("its workload names the parameter {name}, which the suite does not have"));
         }
     }
+    time_faults(task, workload, fault);
+    let parameters = parameters(suite, Scale::ONE);
+    for phase in &workload.phases {
+        let files = phase.files.as_ref().unwrap_or(&workload.files);
+        let reasons = [block_fault(phase, files, &parameters), sync_fault(&phase.sync)];
+        for reason in reasons.into_iter().flatten() {
+            fault(format!("phase {:?}: {reason}", phase.name));
+        }
+    }
+}
+
+/// Times of a task and of its phases that do not fit together.
+fn time_faults(task: &Task, workload: &Workload, fault: &mut dyn FnMut(String)) {
     if !(0.0..=86_400.0).contains(&task.least_seconds) {
         fault(format!("least_seconds is {}: write a number from 0 to 86400", task.least_seconds));
     } else if task.least_seconds > task.limit_seconds {
@@ -162,14 +175,6 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
              them run for less",
             task.limit_seconds
         ));
-    }
-    let parameters = parameters(suite, Scale::ONE);
-    for phase in &workload.phases {
-        let files = phase.files.as_ref().unwrap_or(&workload.files);
-        let reasons = [block_fault(phase, files, &parameters), sync_fault(&phase.sync)];
-        for reason in reasons.into_iter().flatten() {
-            fault(format!("phase {:?}: {reason}", phase.name));
-        }
     }
 }
 

@@ -192,13 +192,9 @@ impl Account {
             Event::Note { text } => self.result.notes.push(text),
             Event::Sample { task, iteration, values } => {
                 self.sample(&task, iteration, &values)?;
-                let figures = values.into_iter();
-                self.result.samples.extend(figures.map(|(metric, value)| Sample {
-                    task: task.clone(),
-                    iteration,
-                    metric,
-                    value,
-                }));
+                for (metric, value) in values {
+                    self.result.samples.push(Sample { task: task.clone(), iteration, metric, value });
+                }
             }
             Event::Output { task, iteration, kind, text } => {
                 let planned = self.open(&task, iteration, "output")?;

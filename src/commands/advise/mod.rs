@@ -183,10 +183,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     if let Some(second) = &second {
         search.survives(catalogue, second)?;
     }
-    let why = match &second {
-        Some(second) => reasons(search, &answer, second)?,
-        None => Vec::new(),
-    };
+    let why = second.as_ref().map(|second| reasons(search, &answer, second)).transpose()?.unwrap_or_default();
     let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
     let all = search.race.tried.clone();
     let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();
@@ -206,11 +203,8 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     };
     let mut table: Vec<Tried> = all.iter().filter_map(tried).collect();
     table.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
-    let risks = search
-        .race
-        .screened
-        .iter()
-        .filter(|one| one.filesystem == answer.filesystem && answer.options.contains(&one.option));
+    let is_taken = |one: &&Screened| one.filesystem == answer.filesystem && answer.options.contains(&one.option);
+    let risks = search.race.screened.iter().filter(is_taken);
     Ok(Advice {
         work: search.work(),
         machine: arguments.machine.clone(),

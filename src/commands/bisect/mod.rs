@@ -11,7 +11,7 @@ use clap::Args;
 use mountmark_findings::bisect::{Bisected, Bisection, Verdict};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Lab, Machine, protocol_task};
+use mountmark_model::{Bytes, Lab, Machine, Scale, protocol_task};
 use mountmark_plan::{Catalogue, Options, configurations};
 use mountmark_record::RunRecord;
 
@@ -147,26 +147,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let tree = commits::Tree::of(&arguments)?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
-    let options = Options {
-        fs: vec![arguments.fs.clone()],
-        suite: suite.to_owned(),
-        lab: arguments.lab,
-        own: None,
-        machine: arguments.machine.clone(),
-        disk: arguments.disk.clone(),
-        disk_size: arguments.disk_size,
-        kernel: String::new(),
-        scale,
-        repeats: 1,
-        seed: arguments.seed,
-        conditions: Way::Fixed,
-        corpus: arguments.corpus.clone(),
-        fill: 0,
-        age: None,
-    };
     let trial = Trial {
         catalogue: &catalogue,
-        options,
+        options: options(&arguments, suite, scale),
         configuration,
         machine,
         task: &task,
@@ -199,6 +182,27 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     };
     stop.or(search(), stop.code())
+}
+
+/// One cell, whose kernel each trial names.
+fn options(arguments: &Arguments, suite: &str, scale: Scale) -> Options {
+    Options {
+        fs: vec![arguments.fs.clone()],
+        suite: suite.to_owned(),
+        lab: arguments.lab,
+        own: None,
+        machine: arguments.machine.clone(),
+        disk: arguments.disk.clone(),
+        disk_size: arguments.disk_size,
+        kernel: String::new(),
+        scale,
+        repeats: 1,
+        seed: arguments.seed,
+        conditions: Way::Fixed,
+        corpus: arguments.corpus.clone(),
+        fill: 0,
+        age: None,
+    }
 }
 
 /// The task that is looked at; of a command the first, unless another is asked for.

@@ -127,21 +127,28 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
         lines.push(format!("repeat {} of {}: {} (seed {seed})", repeat + 1, plan.repeats, names.join(", ")));
     }
     for name in &plan.configurations {
-        let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == *name);
-        let Some(cell) = cells.next() else { continue };
-        let places = lab.places(cell)?;
-        lines.push(format!("{}: {}, each:", heading(name), counted(1 + cells.count(), "cell")));
-        let mut cell = cell.clone();
-        for at in 0..cell.tasks.len() {
-            let name = plan.recorded(&cell, &cell.tasks[at].id);
-            if let Some((_, title)) = plan.tasks.iter().find(|(known, _)| *known == name) {
-                cell.tasks[at].title.clone_from(title);
-            }
+        lines.extend(steps(plan, lab, name)?);
+    }
+    Ok(lines)
+}
+
+/// What is done in each cell of a configuration.
+fn steps(plan: &Plan, lab: &dyn LabKind, name: &str) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == name);
+    let Some(cell) = cells.next() else { return Ok(lines) };
+    let places = lab.places(cell)?;
+    lines.push(format!("{}: {}, each:", heading(name), counted(1 + cells.count(), "cell")));
+    let mut cell = cell.clone();
+    for at in 0..cell.tasks.len() {
+        let name = plan.recorded(&cell, &cell.tasks[at].id);
+        if let Some((_, title)) = plan.tasks.iter().find(|(known, _)| *known == name) {
+            cell.tasks[at].title.clone_from(title);
         }
-        for line in protocol::outline(&cell, &places) {
-            let part = if line.part.is_empty() { String::new() } else { format!(" {}", line.part) };
-            lines.push(format!("{name} {}{part}: {}", line.step, line.text));
-        }
+    }
+    for line in protocol::outline(&cell, &places) {
+        let part = if line.part.is_empty() { String::new() } else { format!(" {}", line.part) };
+        lines.push(format!("{name} {}{part}: {}", line.step, line.text));
     }
     Ok(lines)
 }

@@ -21,9 +21,9 @@
     const cell = (row, column) => {
       const [task, , texts, ratios, looks] = row;
       if (texts[column] === null) {
-        return element("td", { className: "none" }, words.get(`${column} ${task}`) ?? "–");
+        return element("td", { className: "none" }, words.get(`${column} ${task}`) ?? "-");
       }
-      const text = state.mode === "ratio" ? (ratios[column] ?? "–") : texts[column];
+      const text = state.mode === "ratio" ? (ratios[column] ?? "-") : texts[column];
       if (looks[column] === "b") {
         const star = element("span", { className: "star" }, "★");
         star.setAttribute("aria-hidden", "true");
@@ -70,7 +70,7 @@
       if (!total) return;
       const line = element("tr", {}, element("th", { scope: "row" }, `total of ${total[0]} tests`));
       for (const text of state.mode === "ratio" ? total[2] : total[1]) {
-        line.append(element("td", { className: text === null ? "none" : "" }, text ?? "–"));
+        line.append(element("td", { className: text === null ? "none" : "" }, text ?? "-"));
       }
       table.append(element("tfoot", {}, line));
     };

@@ -56,7 +56,7 @@ fn card(view: &View, curves: &Curves, curve: &Curve) -> Markup {
     };
     draw(&mut out, &frame, &lines);
     let names = (0..curve.medians.len()).map(|at| view.name(at));
-    let figure = |median: Option<f64>| median.map_or("–".to_owned(), |median| quantity(metric, median));
+    let figure = |median: Option<f64>| median.map_or("-".to_owned(), |median| quantity(metric, median));
     let rows = curves.points.iter().enumerate();
     let rows = rows
         .map(|(at, point)| (point.text.as_str(), curve.medians.iter().map(|medians| figure(medians[at])).collect()));

@@ -102,10 +102,9 @@ fn of_level(effects: &Effects, found: &LevelOrders) -> Vec<String> {
     std::iter::once(capital(&whole)).chain(turned.iter().take(MOST).map(turn)).collect()
 }
 
-/// What the curves over the first factor that has some show, for a title.
-pub(crate) fn by_factor(effects: &Effects) -> Option<String> {
-    let factor = effects.curves.first()?.factor;
-    Some(format!("speed by {}, over that with {}", effects.factors[factor].name, level(effects, factor, 0)))
+/// What the curves over a factor show, for a title.
+pub(crate) fn by_factor(effects: &Effects, factor: usize) -> String {
+    format!("speed by {}, over that with {}", effects.factors[factor].name, level(effects, factor, 0))
 }
 
 /// What a report over a factor with curves opens with: a title, and its answer; `None` if no factor has one.

@@ -59,7 +59,7 @@ fn matrix(view: &View) -> Markup {
         for cell in &total.cells {
             match cell {
                 Some((text, _)) => put!(out, "<td>", text, "</td>"),
-                None => put!(out, "<td class=\"none\">–</td>"),
+                None => put!(out, "<td class=\"none\">-</td>"),
             }
         }
         put!(out, "</tr></tfoot>\n");

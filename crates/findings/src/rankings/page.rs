@@ -84,11 +84,11 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank], is_meant: impl Fn(&Tas
         put!(out, "</th><td>", ratio(rank.score), "</td>");
         if has_interval {
             let text = rank.interval.map(range);
-            put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
+            put!(out, "<td>", text.unwrap_or("-".into()), "</td>");
         }
         if has_stability {
             let text = rank.stability.map(share);
-            put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
+            put!(out, "<td>", text.unwrap_or("-".into()), "</td>");
         }
         put!(out, "</tr>\n");
     }

@@ -32,9 +32,13 @@ const NAME: usize = 30;
 
 /// The picture of one run.
 pub(crate) fn picture(view: &View) -> Markup {
-    let curves = effects::page::picture::picture(view.findings(), TOP);
-    let (drawn, height, labels) = match curves {
-        Some((drawn, height)) => (drawn, height, None),
+    // The factor that has curves, by its first.
+    let over = view.findings().effects.as_ref().and_then(|effects| Some((effects, effects.curves.first()?)));
+    let (drawn, height, labels) = match over {
+        Some((effects, first)) => {
+            let (drawn, height) = effects::page::picture::picture(view.findings(), effects, first, TOP);
+            (drawn, height, None)
+        }
         None => {
             let (drawn, height) = compared(view);
             (drawn, height, legend(view.findings().configurations.iter().map(String::as_str)))
@@ -48,9 +52,14 @@ pub(crate) fn picture(view: &View) -> Markup {
     put!(out, "\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", WIDTH, "\" height=\"", height);
     put!(out, "\" viewBox=\"0 0 ", WIDTH, " ", height, "\" role=\"img\" aria-labelledby=\"t d\">\n");
     let plan = &view.run().plan;
-    let of_factor = view.findings().effects.as_ref().and_then(effects::say::by_factor);
-    let heading = format!("{}: {}", plan.suite, of_factor.unwrap_or_else(|| title(view)));
-    put!(out, "<title id=\"t\">", heading, "</title>\n<desc id=\"d\">", described(view), "</desc>\n<style>\n");
+    let (of, described) = match over {
+        Some((effects, first)) => {
+            (effects::say::by_factor(effects, first.factor), effects::say::steps(effects, first.factor).join(" "))
+        }
+        None => (title(view), described(view)),
+    };
+    let heading = format!("{}: {of}", plan.suite);
+    put!(out, "<title id=\"t\">", heading, "</title>\n<desc id=\"d\">", described, "</desc>\n<style>\n");
     out.raw(include_str!("picture.css"));
     put!(out, "</style>\n<defs>\n");
     for (index, path) in HATCHES.into_iter().enumerate().filter(|(_, path)| !path.is_empty()) {
@@ -128,11 +137,6 @@ fn clock(view: &View) -> &'static str {
 }
 
 fn described(view: &View) -> String {
-    if let Some(effects) = &view.findings().effects
-        && let Some(curve) = effects.curves.first()
-    {
-        return effects::say::steps(effects, curve.factor).join(" ");
-    }
     let bars = bars(view);
     let sums = bars.iter().map(|bar| {
         let lacking = if bar.lacking > 0 { format!(" without {} of the tests", bar.lacking) } else { String::new() };

@@ -54,7 +54,7 @@ fn title(metric: &str) -> &str {
 
 /// Tau with its interval, or why it is missing.
 fn agreement_text(agreement: &Agreement) -> String {
-    let Some(tau) = agreement.tau else { return "–".into() };
+    let Some(tau) = agreement.tau else { return "-".into() };
     tau_text(Some(tau), agreement.interval)
 }
 
@@ -62,7 +62,7 @@ fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
     match (tau, interval) {
         (Some(tau), Some(interval)) => format!("{tau:.2} ({})", say::tau_range(interval)),
         (Some(tau), None) => format!("{tau:.2}"),
-        (None, _) => "–".into(),
+        (None, _) => "-".into(),
     }
 }
 
@@ -88,7 +88,7 @@ fn overall(study: &StudyComparison) -> Block {
 }
 
 fn pair(published: Option<f64>, measured: Option<f64>, text: impl Fn(f64) -> String) -> String {
-    let text = |value: Option<f64>| value.map_or("–".to_owned(), &text);
+    let text = |value: Option<f64>| value.map_or("-".to_owned(), &text);
     format!("{} → {}", text(published), text(measured))
 }
 

@@ -199,7 +199,7 @@ fn figures(
     }
     if task.figures(&Metric::CPU_PERCENT).is_some() {
         let share = task.median(&Metric::CPU_PERCENT, configuration);
-        put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")));
+        put!(out, "<td class=\"cpu\">", share.map_or("-".to_owned(), |share| format!("{share:.0} %")));
         put!(out, small(share, PERCENT), "</td>");
     }
 }
@@ -269,7 +269,7 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
         for (metric, _) in &columns {
             let median = step.median(metric, configuration);
             let mut text = Markup::new();
-            put!(text, median.map_or("–".into(), |value| quantity(metric, value)));
+            put!(text, median.map_or("-".into(), |value| quantity(metric, value)));
             let values = (0..view.findings().configurations.len()).filter_map(|one| step.median(metric, one));
             let scale = if metric.unit == Unit::Percent { PERCENT } else { AxisScale::covering(values) };
             text.show(&small(median, scale));

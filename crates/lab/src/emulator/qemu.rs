@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -33,6 +33,19 @@ pub enum Ram<'a> {
     Copied(OwnedFd),
 }
 
+impl Ram<'_> {
+    /// The object of QEMU that is this memory.
+    fn backend(&self, size: u64) -> String {
+        let (path, share) = match self {
+            Ram::Anonymous => return format!("memory-backend-ram,id=ram,size={size}"),
+            Ram::Written(path) => (option_value(path), "on"),
+            Ram::Restored(path) => (option_value(path), "off"),
+            Ram::Copied(memory) => (format!("/proc/self/fd/{}", memory.as_raw_fd()), "off"),
+        };
+        format!("memory-backend-file,id=ram,size={size},mem-path={path},share={share}")
+    }
+}
+
 /// A started QEMU. Dropping it ends the process.
 pub struct Qemu {
     child: Child,
@@ -59,21 +72,7 @@ impl Qemu {
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         command.args(hardware.machine_arguments());
         command.args(["-m", &format!("{}K", (hardware.ram + hardware.media) >> 10)]);
-        let backend = match ram {
-            Ram::Anonymous => format!("memory-backend-ram,id=ram,size={}", hardware.ram),
-            Ram::Written(path) => {
-                format!("memory-backend-file,id=ram,size={},mem-path={},share=on", hardware.ram, option_value(path))
-            }
-            Ram::Restored(path) => {
-                format!("memory-backend-file,id=ram,size={},mem-path={},share=off", hardware.ram, option_value(path))
-            }
-            Ram::Copied(memory) => format!(
-                "memory-backend-file,id=ram,size={},mem-path=/proc/self/fd/{},share=off",
-                hardware.ram,
-                memory.as_raw_fd()
-            ),
-        };
-        command.args(["-object", &backend]);
+        command.args(["-object", &ram.backend(hardware.ram)]);
         let media_backend = format!(
             "memory-backend-file,id=media,size={},mem-path=/proc/self/fd/{},share=on",
             hardware.media,
@@ -85,18 +84,10 @@ impl Qemu {
         command.args(["-append", &hardware.kernel_arguments()]);
         command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
         command.args(["-device", "ib700", "-action", "watchdog=pause,shutdown=poweroff,reboot=shutdown"]);
-        command.args([
-            "-chardev",
-            &format!("file,id=kernel,path={}", option_value(serial)),
-            "-serial",
-            "chardev:kernel",
-        ]);
-        command.args([
-            "-chardev",
-            &format!("socket,id=qmp,fd={}", theirs.as_raw_fd()),
-            "-mon",
-            "chardev=qmp,mode=control",
-        ]);
+        let kernel = format!("file,id=kernel,path={}", option_value(serial));
+        command.args(["-chardev", &kernel, "-serial", "chardev:kernel"]);
+        let control = format!("socket,id=qmp,fd={}", theirs.as_raw_fd());
+        command.args(["-chardev", &control, "-mon", "chardev=qmp,mode=control"]);
         if let Some(job) = job {
             command.arg("-fw_cfg").arg(format!("name=opt/mountmark/job,file={}", option_value(job)));
         }
@@ -112,23 +103,7 @@ impl Qemu {
         let copied = if let Ram::Copied(memory) = ram { Some(memory.as_raw_fd()) } else { None };
         let inherited = [Some(theirs.as_raw_fd()), Some(media.as_raw_fd()), copied];
         // A snapshot's memory is a file too; the guest that writes it has no job yet.
-        let is_bounded = !matches!(ram, Ram::Written(_));
-        child::die_with_us(&mut command);
-        // SAFETY: between fork and exec only async-signal-safe calls are made: fcntl, signal and setrlimit.
-        unsafe {
-            command.pre_exec(move || {
-                for fd in inherited.into_iter().flatten() {
-                    libc::fcntl(fd, libc::F_SETFD, 0);
-                }
-                if is_bounded {
-                    // Output beyond the limit is lost, and QEMU goes on.
-                    libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-                    let limit = libc::rlimit { rlim_cur: LONGEST_FILE, rlim_max: LONGEST_FILE };
-                    libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-                }
-                Ok(())
-            });
-        }
+        bound(&mut command, inherited, !matches!(ram, Ram::Written(_)));
         let mut child = command.spawn().with_context(no_qemu)?;
         drop(theirs);
         // If the host runs out of memory, the OOM killer takes a guest before the user's processes.
@@ -174,6 +149,26 @@ impl Qemu {
 impl Drop for Qemu {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Hands on `inherited`, ends the process with this program, and limits its files if they are to be bounded.
+fn bound(command: &mut Command, inherited: [Option<RawFd>; 3], is_bounded: bool) {
+    child::die_with_us(command);
+    // SAFETY: between fork and exec only async-signal-safe calls are made: fcntl, signal and setrlimit.
+    unsafe {
+        command.pre_exec(move || {
+            for fd in inherited.into_iter().flatten() {
+                libc::fcntl(fd, libc::F_SETFD, 0);
+            }
+            if is_bounded {
+                // Output beyond the limit is lost, and QEMU goes on.
+                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                let limit = libc::rlimit { rlim_cur: LONGEST_FILE, rlim_max: LONGEST_FILE };
+                libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+            }
+            Ok(())
+        });
     }
 }
 

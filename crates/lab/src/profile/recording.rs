@@ -123,6 +123,24 @@ struct Open {
     entries: BTreeMap<Vec<String>, u64>,
 }
 
+impl Open {
+    /// Reads the line that begins an interval.
+    fn read(fields: &mut SplitAsciiWhitespace) -> Result<Open> {
+        let task = u64::from_str_radix(fields.next().context("a number is missing")?, 16)?;
+        let number: u64 = next(fields)?;
+        let interval = Interval::ALL.into_iter().find(|interval| interval.number() == number);
+        let (begin, end): (u64, u64) = (next(fields)?, next(fields)?);
+        let _instructions: u64 = next(fields)?;
+        let length: u64 = end.checked_sub(begin).context("an interval ends before it begins")?;
+        let skew: i64 = next(fields)?;
+        let left = i64::try_from(length).ok().and_then(|length| length.checked_sub(skew));
+        let left = left.context("a time beyond all bounds")?;
+        let interval = interval.context("an unknown interval")?;
+        let (paths, strings, entries) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Open { task, interval, begin, left, paths, strings, entries })
+    }
+}
+
 /// As [`PathTime`], with requests as the plugin writes them.
 #[derive(Default)]
 struct Times {
@@ -186,20 +204,7 @@ impl Parser<'_> {
                 }
                 self.programs.push(name.to_owned());
             }
-            "w" => {
-                let task = u64::from_str_radix(fields.next().context("a number is missing")?, 16)?;
-                let number: u64 = next(&mut fields)?;
-                let interval = Interval::ALL.into_iter().find(|interval| interval.number() == number);
-                let (begin, end): (u64, u64) = (next(&mut fields)?, next(&mut fields)?);
-                let _instructions: u64 = next(&mut fields)?;
-                let length: u64 = end.checked_sub(begin).context("an interval ends before it begins")?;
-                let skew: i64 = next(&mut fields)?;
-                let left = i64::try_from(length).ok().and_then(|length| length.checked_sub(skew));
-                let left = left.context("a time beyond all bounds")?;
-                let interval = interval.context("an unknown interval")?;
-                let (paths, strings, entries) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-                self.open = Some(Open { task, interval, begin, left, paths, strings, entries });
-            }
+            "w" => self.open = Some(Open::read(&mut fields)?),
             "x" => {
                 let (node, instructions): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
                 let time = instructions.checked_mul(1 << self.shift).context("a time beyond all bounds")?;

@@ -10,8 +10,8 @@ use super::row::{ProcessView, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs, there};
 use crate::error::StoreError;
 use crate::{
-    CellRecord, CellWork, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample,
-    TaskOutcome, Timestamp,
+    CellRecord, CellWork, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunSummary, Sample, TaskOutcome,
+    Timestamp,
 };
 use crate::{profiles, work};
 
@@ -148,8 +148,49 @@ impl Store {
             .map_err(|source| self.error(source))?;
         let number = self.run_number(run)?;
         let mut cells = self.load_cells(run, number)?;
-        let position: BTreeMap<i64, usize> = cells.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+        self.load_rows(number, &mut cells)?;
+        let witness = ProcessView::of(&self.path);
+        let (started, ended, status, program, command_line, plan, environment) = self
+            .connection
+            .query_row(
+                "SELECT started, ended, number, status, process, program, command_line, plan, environment
+                 FROM run WHERE number = ?1",
+                [number],
+                |row| {
+                    Ok((
+                        Timestamp(row.get(0)?),
+                        row.get::<_, Option<i64>>(1)?.map(Timestamp),
+                        witness.status(row, 2)?.0,
+                        row.get(5)?,
+                        row.get(6)?,
+                        row.get::<_, String>(7)?,
+                        row.get::<_, String>(8)?,
+                    ))
+                },
+            )
+            .map_err(|source| self.error(source))?;
+        drop(transaction);
+        let plan: Plan = parse("plan", run, &plan)?;
+        if let Some(reason) = Plan::too_large(plan.tasks.len(), plan.configurations.len()) {
+            return Err(StoreError::Damaged { path: self.path.clone(), reason: format!("run {run}: {reason}") });
+        }
+        Ok(RunRecord {
+            id: run.clone(),
+            started,
+            ended,
+            status,
+            program,
+            command_line,
+            plan,
+            environment: parse_environment("environment", run, &environment)?,
+            cells: cells.into_iter().map(|(_, cell)| cell).collect(),
+            side: None,
+        })
+    }
 
+    /// Adds outcomes, notes and samples to the cells of a run.
+    fn load_rows(&self, number: i64, cells: &mut [(i64, CellRecord)]) -> Result<(), StoreError> {
+        let position: BTreeMap<i64, usize> = cells.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
         // A corrupt index may refer to cells that the table lacks.
         let place = |row: &Row<'_>| -> rusqlite::Result<usize> {
             let cell: i64 = row.get(0)?;
@@ -190,44 +231,7 @@ impl Store {
                 samples.push(sample);
                 Ok(())
             },
-        )?;
-
-        let witness = ProcessView::of(&self.path);
-        let (head, plan, environment) = self
-            .connection
-            .query_row(
-                "SELECT started, ended, number, status, process, program, command_line, plan, environment
-                 FROM run WHERE number = ?1",
-                [number],
-                |row| {
-                    let head = Head {
-                        started: Timestamp(row.get(0)?),
-                        ended: row.get::<_, Option<i64>>(1)?.map(Timestamp),
-                        status: witness.status(row, 2)?.0,
-                        program: row.get(5)?,
-                        command_line: row.get(6)?,
-                    };
-                    Ok((head, row.get::<_, String>(7)?, row.get::<_, String>(8)?))
-                },
-            )
-            .map_err(|source| self.error(source))?;
-        drop(transaction);
-        let plan: Plan = parse("plan", run, &plan)?;
-        if let Some(reason) = Plan::too_large(plan.tasks.len(), plan.configurations.len()) {
-            return Err(StoreError::Damaged { path: self.path.clone(), reason: format!("run {run}: {reason}") });
-        }
-        Ok(RunRecord {
-            id: run.clone(),
-            started: head.started,
-            ended: head.ended,
-            status: head.status,
-            program: head.program,
-            command_line: head.command_line,
-            plan,
-            environment: parse_environment("environment", run, &environment)?,
-            cells: cells.into_iter().map(|(_, cell)| cell).collect(),
-            side: None,
-        })
+        )
     }
 
     fn load_cells(&self, run: &RunId, number: i64) -> Result<Vec<(i64, CellRecord)>, StoreError> {
@@ -296,15 +300,6 @@ impl Store {
         };
         all().map_err(|source| self.error(source))
     }
-}
-
-/// The columns of a run that need no parsing.
-struct Head {
-    started: Timestamp,
-    ended: Option<Timestamp>,
-    status: RunStatus,
-    program: String,
-    command_line: String,
 }
 
 fn parse<T: serde::de::DeserializeOwned>(what: &'static str, run: &RunId, text: &str) -> Result<T, StoreError> {

@@ -31,10 +31,10 @@ pub(crate) struct Missing<'a> {
 impl Missing<'_> {
     /// The lacks, and the commands that would measure them.
     pub fn found(&self) -> (Vec<MissingReason>, Vec<String>) {
-        let (mut lacks, mut commands) = (Vec::new(), Vec::new());
+        let mut lacks = Vec::new();
         lacks.extend(self.claim.power_cuts.as_ref().map(|_| MissingReason::PowerCuts));
         let mut absent = Vec::new();
-        let mut needed: BTreeMap<Wanted<'_>, BTreeSet<String>> = BTreeMap::new();
+        let mut needed = Needed::new();
         for Decided { clause, prepared, .. } in self.clauses {
             // File systems that need a kernel from the user are requested only if the claim names them.
             let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || names_it(clause, fs);
@@ -83,11 +83,18 @@ impl Missing<'_> {
             absent.sort_unstable();
             lacks.insert(0, MissingReason::FileSystems(absent));
         }
+        let commands = self.commands(needed, &mut lacks);
+        (lacks, commands)
+    }
+
+    /// The commands of runs that are needed, by their file systems; those that no suite repeats are lacks.
+    fn commands(&self, needed: Needed<'_>, lacks: &mut Vec<MissingReason>) -> Vec<String> {
+        let mut commands = Vec::new();
         for (wanted, names) in needed {
             if !self.reach.suites.contains(wanted.suite) {
                 // Of a study that no suite repeats, the misfit says so.
                 if !wanted.suite.is_empty() {
-                    push(&mut lacks, MissingReason::NoSuite(wanted.suite.to_owned()));
+                    push(lacks, MissingReason::NoSuite(wanted.suite.to_owned()));
                 }
                 continue;
             }
@@ -102,7 +109,7 @@ impl Missing<'_> {
                 commands.push(format!("mountmark compare EARLIER {run} --claims --study {}", self.study.name));
             }
         }
-        (lacks, commands)
+        commands
     }
 
     /// The run that would judge a clause.
@@ -165,6 +172,9 @@ struct Wanted<'a> {
     /// Whether it stands for the study's earlier run.
     earlier: bool,
 }
+
+/// Runs with the file systems that they need.
+type Needed<'a> = BTreeMap<Wanted<'a>, BTreeSet<String>>;
 
 /// Whether a clause names a file system, alone or followed by a colon and options.
 fn names_it(clause: &Clause, fs: &str) -> bool {

@@ -34,10 +34,8 @@ struct Space {
     height: f64,
 }
 
-/// From `top` on, and its height; `None` if no factor has a curve.
-pub(crate) fn picture(findings: &Findings, top: f64) -> Option<(Markup, f64)> {
-    let effects = findings.effects.as_ref()?;
-    let first = effects.curves.first()?;
+/// From `top` on, and its height; `first` is the large curve.
+pub(crate) fn picture(findings: &Findings, effects: &Effects, first: &LevelCurve, top: f64) -> (Markup, f64) {
     let mut out = Markup::new();
     put!(out, key(first, top));
     let whole = Space { x: MARGIN + AXIS, y: top + 46.0, width: WIDTH - 2.0 * MARGIN - AXIS - 70.0, height: LARGE };
@@ -52,7 +50,7 @@ pub(crate) fn picture(findings: &Findings, top: f64) -> Option<(Markup, f64)> {
         }
         y += SMALL + HEAD + FOOT;
     }
-    Some((out, y - HEAD - top))
+    (out, y - HEAD - top)
 }
 
 /// The tasks with the largest steps over a factor.

@@ -150,7 +150,7 @@ fn sum(bar: &Bar) -> String {
 /// The geometric mean of the ratios to the baseline.
 fn mean(view: &View, bar: &Bar) -> String {
     let mean = view.findings().overall.geometric_mean.get(bar.configuration).copied().flatten();
-    mean.map_or("–".into(), ratio)
+    mean.map_or("-".into(), ratio)
 }
 
 /// The sums and mean ratios, where bars are not drawn.
@@ -175,7 +175,7 @@ fn by_kind(view: &View, bars: &[Bar], categories: &[&str]) -> Option<Block> {
     let sums: Vec<Vec<Option<f64>>> = categories.iter().map(of_kind).collect();
     let row = |bar: &Bar| {
         let cells =
-            sums.iter().map(|sums| sums[bar.configuration].map_or("–".into(), |sum| Metric::ELAPSED.format(sum)));
+            sums.iter().map(|sums| sums[bar.configuration].map_or("-".into(), |sum| Metric::ELAPSED.format(sum)));
         std::iter::once(view.name(bar.configuration).to_owned()).chain(cells).collect()
     };
     Some(Block::Table(Table {

@@ -146,7 +146,7 @@ fn figures(curves: &Curves) -> Block {
     let measured = curves.measured.iter().map(|line| format!("{}, this run", line.fs));
     let row = |(test, (id, title)): (usize, &(String, String))| {
         let cells = curves.published.iter().chain(&curves.measured);
-        let cells = cells.map(|line| line.values[test].map_or("–".to_owned(), |value| curves.metric.format(value)));
+        let cells = cells.map(|line| line.values[test].map_or("-".to_owned(), |value| curves.metric.format(value)));
         std::iter::once(named(id, title)).chain(cells).collect()
     };
     let table = Table {

@@ -121,90 +121,78 @@ fn list(names: &[String]) -> String {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Refusal::Missing { path } => write!(to, "{path} is not there; lsblk lists the disks of this machine"),
+        let text = match self {
+            Refusal::Missing { path } => format!("{path} is not there; lsblk lists the disks of this machine"),
             Refusal::Dangling { path, target } => {
-                write!(
-                    to,
-                    "{path} is a link to {target}, which is not there; is the disk plugged in? lsblk lists disks"
-                )
+                format!("{path} is a link to {target}, which is not there; is the disk plugged in? lsblk lists disks")
             }
-            Refusal::NoDevice { path, is } => write!(
-                to,
+            Refusal::NoDevice { path, is } => format!(
                 "{path} is {is} and no block device; --image takes a file as a disk, --dir a folder of a mounted file system"
             ),
-            Refusal::Unknown { path, error } => write!(to, "{path} cannot be looked at: {error}; run it as root"),
+            Refusal::Unknown { path, error } => format!("{path} cannot be looked at: {error}; run it as root"),
             Refusal::NoMedium { path } => {
-                write!(to, "{path} has a size of 0: it holds no medium; put one in, or name another disk")
+                format!("{path} has a size of 0: it holds no medium; put one in, or name another disk")
             }
-            Refusal::ReadOnly { path } => write!(
-                to,
+            Refusal::ReadOnly { path } => format!(
                 "{path} is read-only; unlock it if it has a switch, or allow writing (blockdev --setrw {path}), if nothing wants it so"
             ),
-            Refusal::Mounted { path, relative } => {
-                let device = which(path, relative);
-                write!(to, "{device} is mounted at {}", relative.mounts[0].point)?;
-                match &relative.mounts[0].by {
-                    None => write!(to, "; unmount it first (umount /dev/{}), if nothing needs it", relative.name),
-                    Some(Process { id, name }) => write!(
-                        to,
-                        " in another mount name space, that of process {id} ({name}); end that, or name another disk"
-                    ),
-                }
-            }
-            Refusal::Swap { path, relative } => write!(
-                to,
+            Refusal::Mounted { path, relative } => mounted(path, relative),
+            Refusal::Swap { path, relative } => format!(
                 "{} is in use as swap; take it out first (swapoff /dev/{}), if there is memory enough",
                 which(path, relative),
                 relative.name
             ),
-            Refusal::Member { path, relative, of } => write!(
-                to,
+            Refusal::Member { path, relative, of } => format!(
                 "{} is one of the devices of {of}, which is mounted; unmount that, or name another disk",
                 which(path, relative)
             ),
-            Refusal::Array { path, relative, array } => write!(
-                to,
+            Refusal::Array { path, relative, array } => format!(
                 "{} is in the RAID array {array}; stop that first (mdadm --stop /dev/{array}), if nothing needs it",
                 which(path, relative)
             ),
-            Refusal::Held { path, relative } => write!(
-                to,
+            Refusal::Held { path, relative } => format!(
                 "{path} is in use: {} ({}) lies on it; take that down first, or name another disk",
                 relative.name, relative.sort
             ),
-            Refusal::SharesFile { path, relative } => write!(
-                to,
+            Refusal::SharesFile { path, relative } => format!(
                 "{path} and {} are loop devices on one file; detach that one (losetup -d /dev/{}), if nothing needs it",
                 relative.name, relative.name
             ),
-            Refusal::Partitions { path, names } => write!(
-                to,
+            Refusal::Partitions { path, names } => format!(
                 "{path} has partitions ({}); name one of them, or remove them first (sfdisk --delete {path}), if nothing in them is wanted",
                 names.join(", ")
             ),
             Refusal::Written { path, by } => {
                 let by: Vec<String> = by.iter().map(|Process { id, name }| format!("{id} ({name})")).collect();
-                write!(to, "{path} is open for writing in process {}; end that first", by.join(", "))
+                format!("{path} is open for writing in process {}; end that first", by.join(", "))
             }
-            Refusal::Busy { path } => write!(
-                to,
+            Refusal::Busy { path } => format!(
                 "{path} is in use by the kernel or by a program that has it for itself (a pool of ZFS, a file system that another container mounts, a journal of another disk); end that first, or name another disk"
             ),
-            Refusal::Unreadable { path, error } => write!(
-                to,
+            Refusal::Unreadable { path, error } => format!(
                 "{path} cannot be read, so nobody knows what is on it: {error}; look at the kernel's messages (dmesg), or name another disk"
             ),
             Refusal::WrongWipe { path, given, names } => {
-                write!(to, "--wipe {} does not name what {path} holds; its names are {}", list(given), list(names))
+                format!("--wipe {} does not name what {path} holds; its names are {}", list(given), list(names))
             }
-            Refusal::Holds { path, what, names } => write!(
-                to,
+            Refusal::Holds { path, what, names } => format!(
                 "{path} holds {what}, which would be lost; if nothing of it is wanted, say so with --wipe {}",
                 list(names)
             ),
-        }
+        };
+        to.write_str(&text)
     }
+}
+
+fn mounted(path: &str, relative: &Relative) -> String {
+    let (device, mount) = (which(path, relative), &relative.mounts[0]);
+    let mend = match &mount.by {
+        None => format!("; unmount it first (umount /dev/{}), if nothing needs it", relative.name),
+        Some(Process { id, name }) => {
+            format!(" in another mount name space, that of process {id} ({name}); end that, or name another disk")
+        }
+    };
+    format!("{device} is mounted at {}{mend}", mount.point)
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::suites::{KEYRING, MIRROR, is_suite};
+use super::suites::{MIRROR, is_suite, stanza};
 use super::{Packages, Solved};
-use crate::cache;
 
 /// The mirror of security updates.
 const SECURITY: &str = "http://deb.debian.org/debian-security";
@@ -41,20 +40,9 @@ impl Packages {
     /// As there.
     pub(crate) fn of_release(&self, release: &str, component: Option<&str>) -> Result<Packages> {
         ensure!(is_suite(release), "{release:?} is no release of Debian");
-        ensure!(
-            Path::new(KEYRING).is_file(),
-            "{KEYRING} is not there, by which Debian's lists are checked: install the package debian-archive-keyring"
-        );
         let components = format!("main {}", component.unwrap_or_default());
-        let suite = format!("{release}+{}", component.unwrap_or("main"));
-        let packages = Packages { suite: Some(suite), ..Packages::new(&self.cache) };
-        let source = packages.sources().join("debian.sources");
-        if !source.exists() {
-            cache::make_folder(&packages.sources())?;
-            cache::write_whole(&source, sources(release, components.trim()).as_bytes())
-                .with_context(|| format!("cannot write {}", source.display()))?;
-        }
-        Ok(packages)
+        let folder = format!("{release}+{}", component.unwrap_or("main"));
+        self.listed_in(folder, &sources(release, components.trim()))
     }
 
     /// The release whose packages these are, if they are those of a release.
@@ -120,14 +108,12 @@ fn backport(stanza: &str) -> Option<(String, Vec<String>)> {
 
 /// The sources of a release, or of a suite that is one.
 fn sources(release: &str, components: &str) -> String {
-    let stanza = |mirror: &str, suites: &str| {
-        format!("Types: deb\nURIs: {mirror}\nSuites: {suites}\nComponents: {components}\nSigned-By: {KEYRING}\n")
-    };
     if ALONE.contains(&release) {
-        return stanza(MIRROR, release);
+        return stanza(MIRROR, release, components);
     }
     let suites = format!("{release} {release}-updates {release}-backports");
-    format!("{}\n{}", stanza(MIRROR, &suites), stanza(SECURITY, &format!("{release}-security")))
+    let security = stanza(SECURITY, &format!("{release}-security"), components);
+    format!("{}\n{security}", stanza(MIRROR, &suites, components))
 }
 
 #[cfg(test)]

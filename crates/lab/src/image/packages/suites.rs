@@ -14,7 +14,7 @@ const SUITES: [&str; 10] =
     ["oldstable", "stable", "testing", "unstable", "bullseye", "bookworm", "trixie", "forky", "sid", "experimental"];
 
 /// Where Debian's keyring is.
-pub(super) const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// The mirror that Debian's own installer takes.
 pub(super) const MIRROR: &str = "http://deb.debian.org/debian";
@@ -25,6 +25,11 @@ pub(crate) fn is_suite(word: &str) -> bool {
     SUITES.contains(&bare)
 }
 
+/// One mirror in apt's words.
+pub(super) fn stanza(mirror: &str, suites: &str, components: &str) -> String {
+    format!("Types: deb\nURIs: {mirror}\nSuites: {suites}\nComponents: {components}\nSigned-By: {KEYRING}\n")
+}
+
 impl Packages {
     /// The packages of one of Debian's suites.
     ///
@@ -32,17 +37,20 @@ impl Packages {
     /// No keyring, or a cache that cannot be written.
     pub(crate) fn of_suite(&self, suite: &str) -> Result<Packages> {
         ensure!(is_suite(suite), "{suite:?} is no suite of Debian; there are {}", SUITES.join(", "));
+        self.listed_in(suite.to_owned(), &stanza(MIRROR, suite, "main"))
+    }
+
+    /// Packages whose lists have a folder of their own, and come from `sources`.
+    pub(super) fn listed_in(&self, folder: String, sources: &str) -> Result<Packages> {
         ensure!(
             Path::new(KEYRING).is_file(),
-            "{KEYRING} is not there, by which the lists of Debian's suite {suite} are checked: install the package \
-             debian-archive-keyring"
+            "{KEYRING} is not there, by which Debian's lists are checked: install the package debian-archive-keyring"
         );
-        let packages = Packages { suite: Some(suite.to_owned()), ..Packages::new(&self.cache) };
+        let packages = Packages { suite: Some(folder), ..Packages::new(&self.cache) };
         let source = packages.sources().join("debian.sources");
         if !source.exists() {
             cache::make_folder(&packages.sources())?;
-            let text = format!("Types: deb\nURIs: {MIRROR}\nSuites: {suite}\nComponents: main\nSigned-By: {KEYRING}\n");
-            cache::write_whole(&source, text.as_bytes())
+            cache::write_whole(&source, sources.as_bytes())
                 .with_context(|| format!("cannot write {}", source.display()))?;
         }
         Ok(packages)

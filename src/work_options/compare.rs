@@ -100,7 +100,11 @@ impl<'a> Asked<'a> {
             let known = Path::new(path).canonicalize();
             known.map_err(|error| self.wrong(&format!("{path}: {error}")))
         };
-        Ok(self.values.iter().map(whole).collect::<Result<_, _>>()?)
+        let paths: Vec<PathBuf> = self.values.iter().map(whole).collect::<Result<_, _>>()?;
+        if let Some(at) = (1..paths.len()).find(|at| paths[..*at].contains(&paths[*at])) {
+            bail!(self.wrong(&format!("{} is there twice", paths[at].display())));
+        }
+        Ok(paths)
     }
 }
 
@@ -126,7 +130,7 @@ fn sides(name: &str, paths: &[PathBuf]) -> CrossedFactor {
     let differ = |labels: &Vec<String>| {
         labels.iter().enumerate().all(|(at, label)| !label.is_empty() && !labels[..at].contains(label))
     };
-    // One file twice, or names that differ in signs alone.
+    // Names that differ in signs alone.
     let counted = || (1..=paths.len()).map(|number| number.to_string()).collect();
     let labels = (0..deepest).filter_map(labels_at).find(differ).unwrap_or_else(counted);
     let own = |path: &PathBuf| SideChange::Own(Own { name: Some(name.to_owned()), path: path.clone() });
@@ -148,7 +152,6 @@ mod tests {
     fn sides_are_called_after_what_differs() {
         assert_eq!(labels(&["/a/old", "/a/new.v2"]), ["old", "new.v2"]);
         assert_eq!(labels(&["/a/base/release/tool", "/a/head/release/tool"]), ["base", "head"]);
-        assert_eq!(labels(&["/a/tool", "/a/tool"]), ["1", "2"]);
         assert_eq!(labels(&["/a.b/tool", "/a-b/tool"]), ["a.b", "a-b"]);
         assert_eq!(labels(&["/a+b/tool", "/a-b/tool"]), ["1", "2"]);
     }
@@ -161,10 +164,9 @@ mod tests {
         let paths = ["/a/tool", "/b/tool"].map(PathBuf::from);
         assert_eq!(called(&paths, Some("sh")).as_deref(), Some("tool"));
         let mut command = CommandLine { words: vec!["./tool x".into()], ..CommandLine::default() };
-        let here = std::env::current_exe().unwrap();
-        let text = format!("{0},{0}", here.display());
-        let sides = sides_of_command(&text, &mut command).unwrap();
-        assert_eq!(command.with, [format!("tool={}", here.canonicalize().unwrap().display())]);
+        let sides = sides_of_command("/bin/cat,/bin/ls", &mut command).unwrap();
+        let first = Path::new("/bin/cat").canonicalize().unwrap();
+        assert_eq!(command.with, [format!("tool={}", first.display())]);
         assert_eq!(sides.levels.len(), 2);
     }
 
@@ -180,6 +182,7 @@ mod tests {
             ("N=1,x", "x"),
             ("/no/such,/nor/this", "/no/such"),
             ("/bin/sh,/bin/cat", "say what the command calls it"),
+            ("/bin/cat,/bin/cat", "cat is there twice"),
         ] {
             let error = sides_of_command(text, &mut command).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");

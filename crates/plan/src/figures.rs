@@ -3,14 +3,21 @@
 use mountmark_model::{Direction, PrintedFigure, Suite, Task};
 
 use crate::bounds;
+use crate::command::is_step;
 
 /// Why a suite's figures cannot be found in what its tasks print, as sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {
     let mut faults = Vec::new();
-    for figure in &suite.figures {
+    for (at, figure) in suite.figures.iter().enumerate() {
         let mut fault = |text: String| faults.push(format!("figure {}: {text}", figure.name));
         if !bounds::is_word(&figure.name) || suite.tasks.iter().any(|task| task.id == figure.name) {
             fault("its name must be made of letters, digits, - and _, and be no task's".into());
+        }
+        if is_step(&figure.name) {
+            fault("a step before or after the tasks is called so; give it another name".into());
+        }
+        if suite.figures[..at].iter().any(|known| known.name == figure.name) {
+            fault("its name is there twice; give one of them another".into());
         }
         match (&figure.task, &suite.tasks[..]) {
             (Some(name), tasks) => match tasks.iter().find(|task| task.id == *name) {
@@ -68,4 +75,26 @@ pub(crate) fn with_figures(mut suite: Suite) -> Suite {
         suite.tasks.insert(after, part);
     }
     suite
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_called_as_nothing_else_is() {
+        let of = |names: [&str; 2]| {
+            let figure = |name| format!("[[figure]]\nname = \"{name}\"\npattern = \"([0-9]+)\"\n");
+            let text = format!(
+                "name = \"s\"\ndescription = \"s\"\n{}[[task]]\nid = \"ls\"\ntitle = \"ls\"\nrun = \"ls\"\n",
+                names.map(figure).concat()
+            );
+            faults(&toml::from_str(&text).unwrap())
+        };
+        assert!(of(["a", "b"]).is_empty(), "{:?}", of(["a", "b"]));
+        for (names, says) in [(["a", "mkfs"], "a step"), (["a", "a"], "there twice"), (["a", "ls"], "no task's")] {
+            let faults = of(names);
+            assert!(faults.len() == 1 && faults[0].contains(says), "{faults:?}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
 use mountmark_findings::advice::Before;
 use serde_json::Value;
@@ -14,6 +14,9 @@ use crate::plan_file;
 
 /// The longest answer that is read.
 const MOST: u64 = 64 << 20;
+
+/// What is wrong with another file.
+const NO_ANSWER: &str = "it is no answer that `mountmark advise --also FILE.json` wrote";
 
 /// Options with a value that say how an answer is written, and not what is asked.
 const HOW: [&str; 5] = ["--also", "--format", "--out", "--again", "--jobs"];
@@ -56,12 +59,13 @@ pub fn words() -> Result<Vec<String>> {
 /// A file that `advise --also FILE.json` has not written.
 pub fn read(option: &str, path: &Path) -> Result<Value> {
     let wrong = |reason: &str| WrongUse(format!("{option} {}: {reason}", path.display()));
-    let text = mountmark_input::text(path, MOST).with_context(|| format!("{option} {}", path.display()))?;
-    let found: Value = serde_json::from_str(&text).map_err(|error| wrong(&format!("{error}")))?;
+    let text = mountmark_input::text(path, MOST).map_err(|error| wrong(&format!("{error:#}")))?;
+    let found: Value =
+        serde_json::from_str(&text).map_err(|error| wrong(&format!("{NO_ANSWER}, or not all of it: {error}")))?;
     let is_text = |field: &Value| field.is_string();
     let is_answer = [&found["sentence"], &found["kernel"], &found["work"], &found["answer"]["name"]];
     if !is_answer.into_iter().all(is_text) || !found["words"].is_array() {
-        return Err(wrong("it is no answer that `mountmark advise --also FILE.json` wrote").into());
+        return Err(wrong(NO_ANSWER).into());
     }
     Ok(found)
 }

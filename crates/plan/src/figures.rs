@@ -86,7 +86,7 @@ mod tests {
         let of = |names: [&str; 2]| {
             let figure = |name| format!("[[figure]]\nname = \"{name}\"\npattern = \"([0-9]+)\"\n");
             let text = format!(
-                "name = \"s\"\nabout = \"s\"\n{}[[task]]\nid = \"ls\"\ntitle = \"ls\"\nrun = \"ls\"\n",
+                "name = \"s\"\nabout = \"s\"\nroom = \"1 MiB\"\n{}[[task]]\nid = \"ls\"\ntitle = \"ls\"\nrun = \"ls\"\n",
                 names.map(figure).concat()
             );
             faults(&toml::from_str(&text).unwrap())

@@ -5,7 +5,6 @@
 
 use mountmark_model::workload::{Operation, Workload};
 use mountmark_model::{Metric, Program, RateOf, Task};
-use mountmark_record::RunRecord;
 
 /// The metric `rate` with its unit at `task`. `tasks` are those of its suite; `has` returns whether the task has
 /// figures of a metric. [`Metric::RATE`] itself if the unit is unknown.
@@ -31,16 +30,6 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
         (None, None) => return &Metric::RATE,
     };
     if of_data { &Metric::RATE_OF_DATA } else { &Metric::RATE_OF_OPERATIONS }
-}
-
-/// The metric `rate` with its unit at the task `id` of a run; [`Metric::RATE`] itself if the unit is unknown.
-pub fn rate_of(run: &RunRecord, id: &str) -> &'static Metric {
-    let mut suites = run.plan.cells.iter().map(|cell| &cell.tasks);
-    let own = run.plan.of_recorded(id).0;
-    let definition = suites.find_map(|tasks| Some((tasks.iter().find(|task| task.id == own)?, tasks)));
-    let Some((task, tasks)) = definition else { return &Metric::RATE };
-    let samples = run.cells.iter().flat_map(|cell| &cell.samples).filter(|sample| sample.task == id);
-    metric(task, tasks, |wanted| samples.clone().any(|sample| sample.metric == wanted.id))
 }
 
 fn rewrites(workload: &Workload) -> bool {

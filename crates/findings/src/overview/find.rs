@@ -8,7 +8,7 @@ use mountmark_model::{Better, Metric, Restart, Up};
 use crate::figures;
 use crate::figures::find::TaskFindings;
 use crate::figures::find::basis::Category;
-use crate::figures::find::series::Figures;
+use crate::figures::find::series::{Figures, Task};
 use crate::options::Options;
 use crate::rankings::find::rank::{CategoryFindings, Overall};
 use crate::safety::find::AfterCut;
@@ -211,13 +211,15 @@ fn by_processor(evidence: &Evidence<'_>) -> Option<Conclusion> {
 /// Number of best figures by configuration, where no difference is shown.
 fn best_figures(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let mut counts = vec![0; evidence.figures.configurations.len()];
-    for task in evidence.figures.tasks.iter().filter(|task| !task.step) {
-        if let Some([first, _, ..]) = task.main().map(best_first).as_deref() {
-            counts[*first] += 1;
+    let mut tests = 0;
+    for series in evidence.figures.tasks.iter().filter(|task| !task.step).filter_map(Task::main) {
+        if let [first, second, ..] = best_first(series)[..] {
+            tests += 1;
+            // Of two that are equal none is the best.
+            counts[first] += usize::from(series.median(first) != series.median(second));
         }
     }
-    let tests = counts.iter().sum();
-    (tests > 0).then(|| Conclusion::BestFigures { tests, best: places(&counts) })
+    counts.iter().any(|count| *count > 0).then(|| Conclusion::BestFigures { tests, best: places(&counts) })
 }
 
 /// Configurations with a count above 0, most first.

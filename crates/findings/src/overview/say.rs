@@ -80,11 +80,13 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
         Conclusion::Striking { task, gap } => striking(findings, *task, gap),
         Conclusion::Range { task, best, worst } => range(findings, *task, [*best, *worst]),
         Conclusion::Composite { least, greatest } => {
-            let sum = |one: usize| {
-                let sum = findings.overall.composite[one].unwrap_or_default();
-                format!("{} on {}", quantity(&Metric::ELAPSED, sum), name(one))
-            };
-            format!("The sum of all tests' returned times ranges from {} to {}.", sum(*least), sum(*greatest))
+            let sum = |one: usize| quantity(&Metric::ELAPSED, findings.overall.composite[one].unwrap_or_default());
+            let [low, high] = [sum(*least), sum(*greatest)];
+            if low == high {
+                return format!("The sum of all tests' returned times is {low} on all {}.", opening::kind(findings)[1]);
+            }
+            let (first, last) = (name(*least), name(*greatest));
+            format!("The sum of all tests' returned times ranges from {low} on {first} to {high} on {last}.")
         }
     }
 }

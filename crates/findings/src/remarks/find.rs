@@ -85,7 +85,7 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     if figures.configurations.len() > 1 && repeats > 0 {
         out.push(Remark::Scores);
     }
-    if run.plan.scale != Scale::ONE {
+    if is_scaled(run) {
         out.push(Remark::Scale { scale: run.plan.scale, in_titles: run.plan.titles_are_scaled() });
     }
     out.extend(run.plan.cramped().into_iter().map(|(name, size, roomy)| Remark::Cramped {
@@ -97,4 +97,11 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
         out.push(Remark::Trust(Trust::of(run, accords)));
     }
     out
+}
+
+/// Whether the run has counts and sizes at a scale of their own; a command has none.
+pub(crate) fn is_scaled(run: &RunRecord) -> bool {
+    let has_own = run.plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
+        || run.cells.iter().any(|cell| cell.corpus.is_some());
+    run.plan.scale != Scale::ONE && has_own
 }

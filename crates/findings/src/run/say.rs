@@ -13,6 +13,7 @@ use mountmark_model::{Bytes, Environment, Factor, Plan, RealisedCorpus, Scale, V
 use mountmark_record::RunRecord;
 
 use crate::figures::find::cut::{Cut, cuts};
+use crate::remarks::find::is_scaled;
 use crate::{curves, sampling};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,9 +182,7 @@ pub(crate) fn varies_scale(vary: Option<&Vary>) -> bool {
 /// Describes the scale, unless it is the suite's own.
 pub fn reduced(run: &RunRecord) -> Option<String> {
     let (plan, scale) = (&run.plan, run.plan.scale);
-    let has_own = plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
-        || run.cells.iter().any(|cell| cell.corpus.is_some());
-    if scale == Scale::ONE || !has_own {
+    if !is_scaled(run) {
         return None;
     }
     let percent = (scale.factor() * 1e6).round() / 1e4;

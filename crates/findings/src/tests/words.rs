@@ -326,3 +326,24 @@ fn a_copy_that_writes_nothing_is_named_where_it_wins() {
     let said = of([0.0, 1e9, 1e9], up_again).concat();
     assert!(!said.contains("blocks"), "what a check writes is no copy: {said}");
 }
+
+#[test]
+fn of_equal_figures_none_is_the_best() {
+    let said = |value: fn(usize) -> f64| overview::say::sentences(&found(&timed(2, 1, |one, _| value(one)))).join("\n");
+    let unequal = said(|one| 4.0 + one as f64);
+    assert!(unequal.contains("ext4 had the best figure in 1"), "{unequal}");
+    let equal = said(|_| 4.0);
+    assert!(!equal.contains("best figure"), "{equal}");
+}
+
+#[test]
+fn a_command_has_no_counts_and_sizes_at_a_scale() {
+    let said = |record: &RunRecord| remarks::say::sentences(&found(record)).join("\n");
+    let mut record = timed(2, 1, |_, _| 4.0);
+    record.plan.scale = serde_json::from_value(0.005.into()).unwrap();
+    assert!(said(&record).contains("this run used 0.005 of them"), "{}", said(&record));
+    for cell in &mut record.cells {
+        cell.corpus = None;
+    }
+    assert!(!said(&record).contains("of them"), "{}", said(&record));
+}

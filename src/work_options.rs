@@ -182,12 +182,26 @@ impl WorkOptions {
     }
 
     fn command_line(&self) -> Result<CommandLine> {
-        let whole = |path: &Path| path.canonicalize().map_err(|error| WrongUse(format!("{}: {error}", path.display())));
+        let whole =
+            |given: &str, path: &Path| path.canonicalize().map_err(|error| WrongUse(format!("{given}: {error}")));
         let own = |text: &String| {
             let Own { name, path } = Own::parse(text);
-            Ok::<_, WrongUse>(Own { name, path: whole(&path)? }.text())
+            let own = Own { name, path: whole(&format!("--with {text}"), &path)? };
+            let refused = |reason: &str| Err(WrongUse(format!("--with {text}: {reason}")));
+            match own.path.metadata() {
+                Ok(found) if !found.is_file() && !found.is_dir() => refused("it is neither a file nor a folder"),
+                _ if own.called().is_none() => refused("it has no name; give it one: --with NAME=PATH"),
+                _ => Ok(own.text()),
+            }
         };
-        let root = self.root.as_deref().map(whole).transpose()?;
+        let is_blank = |line: &String| line.trim().is_empty();
+        if self.command.first().is_some_and(is_blank) {
+            bail!(WrongUse("-- '': the command is empty; give a program, or a line for a shell".into()));
+        }
+        if self.then.iter().any(is_blank) {
+            bail!(WrongUse("--then '': the command is empty; give a line for a shell".into()));
+        }
+        let root = self.root.as_deref().map(|path| whole(&format!("--root {}", path.display()), path)).transpose()?;
         let root = root.map(|path| Root {
             path: path.to_string_lossy().into_owned(),
             over: false,

@@ -151,7 +151,12 @@ fn what_cannot_be_measured_is_refused_before_a_guest_starts() {
     refused(&["--cold"], &["--cold is for a command, and there is none"]);
     refused(&["--suite", "varmail", "--", "true"], &["there is a command too"]);
     refused(&["--study", "hans-2006", "--", "true"], &["has suites of its own"]);
-    refused(&["--with", "/nowhere/x", "--", "./x"], &["/nowhere/x: No such file or directory"]);
+    refused(&["--with", "/nowhere/x", "--", "./x"], &["--with /nowhere/x: No such file or directory"]);
+    refused(&["--with", "x=", "--", "./x"], &["--with x=: No such file or directory"]);
+    refused(&["--with", "/dev/zero", "--", "./x"], &["--with /dev/zero: it is neither a file nor a folder"]);
+    refused(&["--with", "/", "--", "./x"], &["--with /: it has no name; give it one: --with NAME=PATH"]);
+    refused(&["--", " "], &["-- '': the command is empty"]);
+    refused(&["--then", "", "--", "true"], &["--then '': the command is empty"]);
     refused(&["--parameter", "n=1", "--", "true"], &["a name must be a capital letter"]);
     refused(&["--parameter", "N", "--", "true"], &["give a name and a value"]);
     refused(&["--package", "No Such", "--", "true"], &["it is no name of a Debian package"]);

@@ -146,17 +146,12 @@ fn name(line: &str) -> String {
     let base = program.rsplit('/').find(|part| !part.is_empty()).unwrap_or("");
     let plain: String = base.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(SHOWN).collect();
     let plain = plain.replace('.', "-");
-    let is_step = is_step(&plain);
+    let is_step = check::is_step(&plain);
     if is_word(&plain) && !is_step {
         plain
     } else {
         format!("command{}", if is_step { format!("-{plain}") } else { String::new() })
     }
-}
-
-/// Whether a step before or after the tasks is called so.
-pub(crate) fn is_step(name: &str) -> bool {
-    ["mkfs", "mount", "umount", "fsck", "capacity"].contains(&name)
 }
 
 /// `name`, or that with the first number that is free.

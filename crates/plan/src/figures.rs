@@ -3,7 +3,7 @@
 use mountmark_model::{Direction, PrintedFigure, Suite, Task};
 
 use crate::bounds;
-use crate::command::is_step;
+use crate::check::is_step;
 
 /// Why a suite's figures cannot be found in what its tasks print, as sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {

@@ -135,15 +135,15 @@ impl AskedHistory {
     pub fn make(&self, seed: u64, cache: Option<&Path>) -> Result<(Age, Option<String>)> {
         let mut builder = Builder::default();
         let mut told = None;
-        let first_trees = match &self.origin {
+        let commits = match &self.origin {
             Origin::Seed(commits) => {
                 seed::record(seed, *commits, &mut builder);
-                1
+                *commits
             }
             Origin::Git(path, commits) => {
                 git::record(path, *commits, &mut builder)
                     .with_context(|| format!("--age {} cannot be used", self.text))?;
-                1
+                *commits
             }
             Origin::Profile(asked) => {
                 let fit = profile::record(asked, seed, &mut builder);
@@ -155,7 +155,7 @@ impl AskedHistory {
                         fit.needs.ceil()
                     )
                 });
-                0
+                builder.commits
             }
         };
         let text = builder.text;
@@ -164,7 +164,7 @@ impl AskedHistory {
         let age = Age {
             text: if self.copy { format!("copy:{}", self.text) } else { self.text.clone() },
             copy: self.copy,
-            commits: builder.commits.saturating_sub(first_trees),
+            commits,
             operations: builder.operations,
             files: builder.tree.len() as u64,
             bytes: Bytes(builder.tree.values().sum()),

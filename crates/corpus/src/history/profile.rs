@@ -111,6 +111,7 @@ struct Maker<'a> {
     depth_shares: Vec<f64>,
     /// Files by class of age and of size.
     files: Vec<Vec<Vec<File>>>,
+    by_age: Vec<usize>,
     by_size: Vec<usize>,
     by_depth: Vec<usize>,
     count: usize,
@@ -124,10 +125,22 @@ struct Maker<'a> {
     most_made: u64,
 }
 
+/// By how many files each class has more than its share of `count`.
+fn excess<'b>(have: &'b [usize], shares: &'b [f64], count: usize) -> impl Fn(usize) -> f64 + 'b {
+    move |at| have[at] as f64 - shares[at] * count as f64
+}
+
 /// The class that most lacks files, of those that `may` have one.
 fn scarcest(have: &[usize], shares: &[f64], count: usize, may: impl Fn(usize) -> bool) -> Option<usize> {
-    let lack = |at: &usize| shares[*at] * count as f64 - have[*at] as f64;
-    (0..have.len()).filter(|at| shares[*at] > 0.0 && may(*at)).max_by(|a, b| lack(a).total_cmp(&lack(b)))
+    let excess = excess(have, shares, count);
+    let classes = (0..have.len()).filter(|at| shares[*at] > 0.0 && may(*at));
+    classes.max_by(|a, b| (-excess(*a)).total_cmp(&-excess(*b)))
+}
+
+/// The class that has most too many files, of those that `may` lose one.
+fn fullest(have: &[usize], shares: &[f64], count: usize, may: impl Fn(usize) -> bool) -> Option<usize> {
+    let excess = excess(have, shares, count);
+    (0..have.len()).filter(|at| may(*at)).max_by(|a, b| excess(*a).total_cmp(&excess(*b)))
 }
 
 impl<'a> Maker<'a> {
@@ -137,6 +150,7 @@ impl<'a> Maker<'a> {
         let files = ages.iter().map(|_| sizes.iter().map(|_| Vec::new()).collect()).collect();
         Maker {
             draw: Stream::new(seed, "history/profile"),
+            by_age: vec![0; ages.len()],
             by_size: vec![0; sizes.len()],
             by_depth: vec![0; depths.len()],
             age_shares: shares(ages.iter().map(|class| class.1)),
@@ -180,7 +194,7 @@ impl<'a> Maker<'a> {
     fn settle(&mut self, overwrites: u32) -> f64 {
         let files = self.count as f64;
         let ages = &self.asked.profile.ages;
-        let all = ages.last().map_or(1.0, |class| class.0);
+        let all = self.greatest_age();
         let mut younger = 0.0;
         let mut needed: f64 = 1.0;
         for (at, (age, _)) in ages.iter().enumerate() {
@@ -198,11 +212,15 @@ impl<'a> Maker<'a> {
         1.0 + (needed - 1.0) / 2.0
     }
 
+    /// In the profile's unit.
+    fn greatest_age(&self) -> f64 {
+        self.asked.profile.ages.last().map_or(1.0, |class| class.0)
+    }
+
     /// The class of age that what is made at this operation has at the end.
     fn age_class(&self, born: u64) -> usize {
         let ages = &self.asked.profile.ages;
-        let all = ages.last().map_or(1.0, |class| class.0);
-        let age = all * (1.0 - born as f64 / self.end.max(1) as f64);
+        let age = self.greatest_age() * (1.0 - born as f64 / self.end.max(1) as f64);
         ages.iter().position(|(most, _)| age <= *most).unwrap_or(ages.len() - 1)
     }
 
@@ -211,6 +229,8 @@ impl<'a> Maker<'a> {
         for size in 0..self.sizes.len() {
             for file in std::mem::take(&mut self.files[oldest][size]) {
                 let class = self.age_class(file.born);
+                self.by_age[oldest] -= 1;
+                self.by_age[class] += 1;
                 self.files[class][size].push(file);
             }
         }
@@ -244,6 +264,7 @@ impl<'a> Maker<'a> {
         // Before the end is known, all are of the oldest class.
         let age = if self.end == 0 { self.files.len() - 1 } else { self.age_class(number) };
         self.files[age][size_class].push(File { path, depth, born: number });
+        self.by_age[age] += 1;
         self.by_size[size_class] += 1;
         self.by_depth[depth] += 1;
         self.count += 1;
@@ -259,21 +280,14 @@ impl<'a> Maker<'a> {
 
     /// Removes a file of the class of age that has most too many, and there of such a class of size.
     fn remove(&mut self) {
-        let count = self.count as f64;
-        let excess = |have: usize, share: f64| have as f64 - share * count;
-        let of_age = |age: usize| self.files[age].iter().map(Vec::len).sum::<usize>();
-        let ages = (0..self.files.len()).filter(|age| of_age(*age) > 0);
-        let age = ages
-            .max_by(|a, b| excess(of_age(*a), self.age_shares[*a]).total_cmp(&excess(of_age(*b), self.age_shares[*b])));
+        let age = fullest(&self.by_age, &self.age_shares, self.count, |age| self.by_age[age] > 0);
         let Some(age) = age else { return };
-        let sizes = (0..self.sizes.len()).filter(|size| !self.files[age][*size].is_empty());
-        let size = sizes.max_by(|a, b| {
-            excess(self.by_size[*a], self.size_shares[*a]).total_cmp(&excess(self.by_size[*b], self.size_shares[*b]))
-        });
-        let Some(size) = size else { return };
+        let has_some = |size: usize| !self.files[age][size].is_empty();
+        let Some(size) = fullest(&self.by_size, &self.size_shares, self.count, has_some) else { return };
         let at = self.draw.below(self.files[age][size].len() as u64) as usize;
         let file = self.files[age][size].swap_remove(at);
         self.builder.put(HistoryOperation::Remove { path: &file.path });
+        self.by_age[age] -= 1;
         self.by_size[size] -= 1;
         self.by_depth[file.depth] -= 1;
         self.count -= 1;
@@ -283,9 +297,9 @@ impl<'a> Maker<'a> {
 
     /// Of 1, how many files have an age as in the profile: what is left of 1 without half of the differences of shares.
     fn fit(&self) -> f64 {
-        let of_age =
-            |files: &Vec<Vec<File>>| files.iter().map(Vec::len).sum::<usize>() as f64 / self.count.max(1) as f64;
-        let differences = self.files.iter().zip(&self.age_shares).map(|(files, share)| (of_age(files) - share).abs());
+        let share = |have: &usize| *have as f64 / self.count.max(1) as f64;
+        let differences =
+            self.by_age.iter().zip(&self.age_shares).map(|(have, of_profile)| (share(have) - of_profile).abs());
         1.0 - differences.sum::<f64>() / 2.0
     }
 }

@@ -1,5 +1,6 @@
 //! What is measured: a suite, or a command line with what it needs. Every command that measures takes it from here.
 
+mod brought;
 mod compare;
 mod crash;
 mod parameters;
@@ -182,18 +183,6 @@ impl WorkOptions {
     }
 
     fn command_line(&self) -> Result<CommandLine> {
-        let whole =
-            |given: &str, path: &Path| path.canonicalize().map_err(|error| WrongUse(format!("{given}: {error}")));
-        let own = |text: &String| {
-            let Own { name, path } = Own::parse(text);
-            let own = Own { name, path: whole(&format!("--with {text}"), &path)? };
-            let refused = |reason: &str| Err(WrongUse(format!("--with {text}: {reason}")));
-            match own.path.metadata() {
-                Ok(found) if !found.is_file() && !found.is_dir() => refused("it is neither a file nor a folder"),
-                _ if own.called().is_none() => refused("it has no name; give it one: --with NAME=PATH"),
-                _ => Ok(own.text()),
-            }
-        };
         let is_blank = |line: &String| line.trim().is_empty();
         if self.command.first().is_some_and(is_blank) {
             bail!(WrongUse("-- '': the command is empty; give a program, or a line for a shell".into()));
@@ -201,7 +190,8 @@ impl WorkOptions {
         if self.then.iter().any(is_blank) {
             bail!(WrongUse("--then '': the command is empty; give a line for a shell".into()));
         }
-        let root = self.root.as_deref().map(|path| whole(&format!("--root {}", path.display()), path)).transpose()?;
+        let root =
+            self.root.as_deref().map(|path| brought::whole(&format!("--root {}", path.display()), path)).transpose()?;
         let root = root.map(|path| Root {
             path: path.to_string_lossy().into_owned(),
             over: false,
@@ -213,7 +203,7 @@ impl WorkOptions {
             then: self.then.clone(),
             prepare: self.prepare.clone(),
             cold: self.cold,
-            with: self.with.iter().map(own).collect::<Result<_, _>>()?,
+            with: self.with.iter().map(|text| brought::own(text)).collect::<Result<_, _>>()?,
             root,
             packages: self.package.clone(),
             figures: self.figure.iter().map(|text| figure(text)).collect::<Result<_>>()?,

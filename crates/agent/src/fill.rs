@@ -22,17 +22,20 @@ const LACKING: u64 = 1000;
 const TOLD: u64 = 2000;
 
 /// Space of a file system as df counts it, in bytes.
-struct Space {
+pub(super) struct Space {
+    /// Of all, also what is kept for root.
+    size: u64,
     used: u64,
-    available: u64,
+    pub(super) available: u64,
 }
 
 impl Space {
-    fn of(folder: &Path) -> Result<Space> {
+    pub(super) fn of(folder: &Path) -> Result<Space> {
         let data =
             rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its space", folder.display()))?;
         let bytes = |blocks: u64| blocks.saturating_mul(data.f_frsize);
-        Ok(Space { used: bytes(data.f_blocks.saturating_sub(data.f_bfree)), available: bytes(data.f_bavail) })
+        let used = bytes(data.f_blocks.saturating_sub(data.f_bfree));
+        Ok(Space { size: bytes(data.f_blocks), used, available: bytes(data.f_bavail) })
     }
 
     fn all(&self) -> u64 {
@@ -44,8 +47,14 @@ impl Space {
         ((u128::from(self.all()) * u128::from(percent) / 100) as u64).saturating_sub(self.used)
     }
 
-    fn percent(&self) -> f64 {
+    /// As df has it under `Use%`.
+    pub(super) fn percent(&self) -> f64 {
         100.0 * self.used as f64 / self.all().max(1) as f64
+    }
+
+    /// What is available of all.
+    pub(super) fn available_percent(&self) -> f64 {
+        100.0 * self.available as f64 / self.size.max(1) as f64
     }
 }
 
@@ -140,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_lacks_is_told_in_bytes() {
-        let space = Space { used: 300, available: 700 };
+        let space = Space { size: 1100, used: 300, available: 700 };
         assert_eq!((space.short_of(80), space.short_of(30), space.short_of(10)), (500, 0, 0));
         assert_eq!(space.percent(), 30.0);
     }

@@ -1,8 +1,9 @@
 //! The protocol's own steps: mkfs, mount, umount, capacity and fsck.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use mountmark_model::{Metric, Outcome, protocol_task};
 
+use super::fill::Space;
 use super::measure::Measurable;
 use super::perform::one_command;
 use super::served::Until;
@@ -64,17 +65,15 @@ impl Agent<'_> {
 
     pub(super) fn capacity(&mut self, metrics: &[Metric]) -> Result<()> {
         let folder = &self.devices.test_folder;
-        let data =
-            rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its space", folder.display()))?;
-        let available = data.f_bavail as f64 * data.f_frsize as f64;
-        let percent = if data.f_blocks > 0 { 100.0 * data.f_bavail as f64 / data.f_blocks as f64 } else { 0.0 };
-        let used = data.f_blocks.saturating_sub(data.f_bfree) as f64;
+        let space = Space::of(folder)?;
+        let disks = std::iter::once(&self.devices.test).chain(self.devices.more.iter().map(|member| &member.device));
+        let size: u64 = disks.map(|device| device.size).sum();
         let values = metrics.iter().map(|metric| {
             let value = match *metric {
-                Metric::CAPACITY_BYTES => available,
-                Metric::CAPACITY_DEVICE => 100.0 * available / self.devices.test.size as f64,
-                Metric::CAPACITY_FILLED => 100.0 * used / (used + data.f_bavail as f64).max(1.0),
-                _ => percent,
+                Metric::CAPACITY_BYTES => space.available as f64,
+                Metric::CAPACITY_DEVICE => 100.0 * space.available as f64 / size as f64,
+                Metric::CAPACITY_FILLED => space.percent(),
+                _ => space.available_percent(),
             };
             (metric.id.to_owned(), value)
         });

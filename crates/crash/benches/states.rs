@@ -8,7 +8,8 @@ use mountmark_crash::trace::{Event, Request, SECTOR, Trace};
 /// Writes so long, in sectors, one behind the other; a flush behind every so many of them.
 fn recording(writes: u64, sectors: u64, per_flush: u64) -> Trace {
     let size = writes * sectors * SECTOR;
-    let mut trace = Trace { size, events: Vec::new(), data: (0..size).map(|byte| (byte / SECTOR) as u8 | 1).collect() };
+    let data = (0..size).map(|byte| (byte / SECTOR) as u8 | 1).collect();
+    let mut trace = Trace { size, data, ..Trace::default() };
     let mut number = 0;
     let mut ask = |events: &mut Vec<Event>, request| {
         events.extend([Event::Sent { number, request }, Event::Done { number, error: 0 }]);

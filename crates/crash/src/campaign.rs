@@ -133,6 +133,9 @@ pub struct Finding {
     pub fault: Fault,
     /// Whether the configuration promises that this cannot be; otherwise it shows what the configuration gives up.
     pub promised: bool,
+    /// What it is called, where the same image shows nothing of it when the disk that is gone is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hole: Option<String>,
     /// Images of the workload that show it.
     pub images: usize,
     /// What led to the image.
@@ -183,7 +186,7 @@ pub struct Told {
 
 impl Finding {
     pub fn new(state: ImageId, device: Option<Device>, moment: Moment, Told { fault, promised }: Told) -> Finding {
-        Finding { state, device, moment, fault, promised, images: 1, order: Order::default() }
+        Finding { state, device, moment, fault, promised, hole: None, images: 1, order: Order::default() }
     }
 
     /// Whether its image has a part of a request.

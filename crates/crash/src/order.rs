@@ -87,7 +87,7 @@ mod tests {
         events.extend(writes);
         // Each kilobyte of data is of one byte; the fourth is as the disk was before.
         let data: Vec<u8> = [1, 2, 3, 0, 5].iter().flat_map(|byte| [*byte; 1024]).collect();
-        let trace = Trace { size: 1 << 20, events, data };
+        let trace = Trace { size: 1 << 20, events, data, ..Trace::default() };
         let extent = |offset, length, at| Extent { offset, length, contents: Contents::Logged(at) };
         let base = vec![0; 1 << 20];
         let order = |end, extents: &[Extent]| Order::new(&trace, end, extents, base.as_slice());

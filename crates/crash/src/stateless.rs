@@ -1,6 +1,7 @@
 //! Checks of a recording that mount nothing: what the order of requests alone makes suspicious.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +61,8 @@ struct Check {
     running: Option<(u16, usize)>,
     /// Whether a flush or a write with FUA was replied to since then.
     is_flushed: bool,
-    flushes: BTreeMap<u32, usize>,
+    /// By number: the event and the part of the disk.
+    flushes: BTreeMap<u32, (usize, Range<u64>)>,
     /// Changes without a reply, by number.
     under_way: BTreeMap<u32, Change>,
     /// Replied to, and not durable: with the event of the reply.
@@ -80,7 +82,10 @@ struct Change {
 impl Check {
     fn sent(&mut self, event: usize, number: u32, request: Request) {
         let (offset, length, fua, is_data) = match request {
-            Request::Flush => return self.flush_sent(event, number),
+            Request::Flush => return self.flush_sent(event, number, 0..u64::MAX),
+            Request::FlushDisk { offset, length } => {
+                return self.flush_sent(event, number, offset..offset.saturating_add(length));
+            }
             Request::Write { offset, length, fua, .. } | Request::Zero { offset, length, fua } => {
                 (offset, length, fua, true)
             }
@@ -96,10 +101,11 @@ impl Check {
         self.under_way.insert(number, Change { sent: event, offset, length, fua, is_data });
     }
 
-    fn flush_sent(&mut self, event: usize, flush: u32) {
-        self.flushes.insert(flush, event);
+    fn flush_sent(&mut self, event: usize, flush: u32, range: Range<u64>) {
+        self.flushes.insert(flush, (event, range.clone()));
         let Some((op, begun)) = self.running else { return };
-        let own = |change: &Change| change.sent > begun && change.is_data && !change.fua;
+        let own =
+            |change: &Change| change.sent > begun && change.is_data && !change.fua && range.contains(&change.offset);
         let writes: Vec<u32> =
             self.under_way.iter().filter(|(_, change)| own(change)).map(|(&number, _)| number).collect();
         if !writes.is_empty() {
@@ -112,9 +118,9 @@ impl Check {
         if !is_success {
             return;
         }
-        if let Some(sent) = flush {
+        if let Some((sent, range)) = flush {
             self.is_flushed = true;
-            self.cached.retain(|(_, done)| *done > sent);
+            self.cached.retain(|(change, done)| *done > sent || !range.contains(&change.offset));
         }
         match change {
             Some(change) if change.fua => self.is_flushed = true,
@@ -152,7 +158,7 @@ mod tests {
     fn found(events: Vec<Event>) -> Vec<Finding> {
         let path = "foo".to_owned();
         let workload = Workload { ops: vec![Op::Fsync { path }, Op::Sync], ..Workload::default() };
-        check(&Trace { size: 1 << 20, events, data: vec![0; 1024] }, &workload)
+        check(&Trace { size: 1 << 20, events, data: vec![0; 1024], ..Trace::default() }, &workload)
     }
 
     #[test]

@@ -112,7 +112,9 @@ fn live(ports: &Ports) -> Result<()> {
     setup::seed_random(job.cell.seed)?;
     setup::set_clock(job.cell.conditions.as_ref().and_then(|conditions| conditions.date));
     if let Some(regions) = &job.crash {
-        let disk = RecordedDisk::start(&job.test, regions)?;
+        let more = job.cell.configuration.disks().saturating_sub(1) as usize;
+        let numbers: Vec<usize> = std::iter::once(0).chain(MORE..MORE + more).collect();
+        let disk = RecordedDisk::start(&job.test, &numbers, regions)?;
         let mut exchange = Exchange::open(ports, &regions.exchange)?;
         lock::close()?;
         return witness::answer(&job.cell, &disk, &mut exchange);

@@ -29,9 +29,11 @@ pub enum Question {
         states: Vec<Vec<Extent>>,
         /// The check of the application that ran.
         asked: Option<Asked>,
+        /// The disk that is gone, counted from 0.
+        gone: Option<u32>,
     },
-    /// Let the file system recover an image, and say what the disk saw: [`Recorded`] without results. The data come
-    /// after those of the last recording.
+    /// Let the file system recover an image, without the disk that is gone if the device has one that is, and say what the
+    /// disks saw: [`Recorded`] without results. The data come after those of the last recording.
     Recover { state: Vec<Extent>, policy: Policy, device: Device },
 }
 

@@ -31,6 +31,14 @@ pub struct Layer {
     pub make: Vec<Vec<String>>,
     /// Commands after which `device` is there.
     pub attach: Vec<Vec<String>>,
+    /// Commands in the place of `attach` where one of its disks is gone; `{devices}` are those that are left. Empty where it
+    /// cannot do without one.
+    #[serde(default)]
+    pub attach_degraded: Vec<Vec<String>>,
+    /// What it is called when a power cut leaves it such that it makes other data of the disks that are left than were on
+    /// the one that is gone.
+    #[serde(default)]
+    pub hole: String,
     /// Commands that take `device` away.
     pub detach: Vec<Vec<String>>,
     /// Bytes of each disk that it keeps for itself, at most.
@@ -86,6 +94,11 @@ pub struct StackedLayer {
     pub make: Vec<Vec<String>>,
     pub attach: Vec<Vec<String>>,
     pub detach: Vec<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attach_degraded: Vec<Vec<String>>,
+    /// As [`Layer::hole`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hole: String,
     /// Kernel modules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
@@ -101,6 +114,16 @@ pub struct StackedLayer {
 }
 
 impl Layer {
+    /// Its lists of commands, by field.
+    pub fn lists(&self) -> [(&'static str, &[Vec<String>]); 4] {
+        [
+            ("make", &self.make),
+            ("attach", &self.attach),
+            ("detach", &self.detach),
+            ("attach_degraded", &self.attach_degraded),
+        ]
+    }
+
     /// This layer with options `given` as keys and values, written as `name`.
     ///
     /// # Errors
@@ -141,6 +164,8 @@ impl Layer {
             make: filled(&self.make),
             attach: filled(&self.attach),
             detach: filled(&self.detach),
+            attach_degraded: filled(&self.attach_degraded),
+            hole: self.hole.clone(),
             modules: self.modules.clone(),
             packages: self.packages.clone(),
             tools: self.tools.clone(),
@@ -152,7 +177,7 @@ impl Layer {
 impl StackedLayer {
     /// All its commands.
     pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.make.iter().chain(&self.attach).chain(&self.detach)
+        self.make.iter().chain(&self.attach).chain(&self.detach).chain(&self.attach_degraded)
     }
 }
 
@@ -222,6 +247,18 @@ impl<'a> Stack<'a> {
     /// Commands that attach all layers again.
     pub fn attach(&self) -> Vec<(&'a str, Vec<String>)> {
         self.upwards(|layer| layer.attach.iter().collect())
+    }
+
+    /// The same where one of the disks, counted from 0, is gone.
+    pub fn attach_without(&self, disk: usize) -> Vec<(&'a str, Vec<String>)> {
+        let mut left = self.clone();
+        if disk < left.disks.len() {
+            left.disks.remove(disk);
+        }
+        let lowest = left.commands(0, |layer| layer.attach_degraded.iter().collect());
+        let others =
+            (1..left.layers.len()).flat_map(|level| left.commands(level, |layer| layer.attach.iter().collect()));
+        lowest.into_iter().chain(others).collect()
     }
 
     /// Commands that take all layers away, the uppermost first.

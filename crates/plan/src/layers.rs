@@ -85,7 +85,7 @@ pub(crate) fn faults(layer: &Layer) -> Vec<String> {
     names::list("packages", &layer.packages, names::package, &mut faults);
     names::list("tools", &layer.tools, names::program, &mut faults);
     names::list("modules", &layer.modules, names::module, &mut faults);
-    for (field, commands) in [("make", &layer.make), ("attach", &layer.attach), ("detach", &layer.detach)] {
+    for (field, commands) in layer.lists() {
         for command in commands {
             match command.first() {
                 Some(program) => names::list(field, std::slice::from_ref(program), names::program, &mut faults),

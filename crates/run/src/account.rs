@@ -89,8 +89,6 @@ pub fn fits(cell: &Cell, events: &[Event]) -> Result<(), String> {
 pub struct Account {
     result: CellResult,
     planned: BTreeMap<String, Planned>,
-    /// How many disks the file system has.
-    disks: f64,
     greeted: bool,
     /// Whether the agent reported that the cell as a whole has failed: then tasks may be missing.
     failed: bool,
@@ -122,7 +120,6 @@ impl Account {
         Account {
             result: CellResult::new(cell.index),
             planned: steps.chain(tasks).collect(),
-            disks: cell.configuration.disks().into(),
             greeted: false,
             failed: false,
             done: false,
@@ -196,8 +193,6 @@ impl Account {
             Event::Sample { task, iteration, values } => {
                 self.sample(&task, iteration, &values)?;
                 for (metric, value) in values {
-                    // The agent tells the share of one disk.
-                    let value = if metric == Metric::CAPACITY_DEVICE.id { value / self.disks } else { value };
                     self.result.samples.push(Sample { task: task.clone(), iteration, metric, value });
                 }
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_crash::record::{Asked, Pauses};
-use mountmark_crash::states::Device;
+use mountmark_crash::states::{Device, Fault};
 use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::{Generator, Workload};
 use mountmark_model::{Bytes, Configuration, Study};
@@ -107,20 +107,7 @@ impl Options {
             workloads.push(log);
             disk_size = size;
         }
-        let has_own = |one: &&Configuration| one.below.is_some() || one.filesystem.has_own_commands();
-        if let Some(one) = configurations.iter().find(has_own) {
-            bail!(WrongUse(format!(
-                "--fs {}: power cuts are not tried on file systems with commands of their own yet, nor on those that lie on a folder \
-                 of another one; leave it out",
-                one.name
-            )));
-        }
-        if let Some(one) = configurations.iter().find(|one| !one.layers.is_empty() || one.own_disks.is_some()) {
-            bail!(WrongUse(format!(
-                "--fs {}: power cuts are not tried below layers yet, nor on several disks; leave the layer or variant out",
-                one.name
-            )));
-        }
+        configurations.iter().try_for_each(|one| check_gone(one, self.device))?;
         check_size(configurations, disk_size)?;
         let generate = self.generate.map(|length| {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
@@ -172,15 +159,36 @@ impl Options {
     }
 }
 
+/// Refuses a disk that is gone where there is none, or none can be gone.
+fn check_gone(one: &Configuration, device: Device) -> Result<()> {
+    let Some(Fault::Gone { disk }) = device.fault else { return Ok(()) };
+    let (name, disks) = (&one.name, one.disks());
+    let wrong = |reason: String| Err(WrongUse(format!("--device {device}: {reason}")).into());
+    if disks == 1 {
+        return wrong(format!(
+            "{name} has one disk, and nothing is left when it is gone; try an array, such as --fs {name}@raid5"
+        ));
+    }
+    if one.layers.last().is_none_or(|layer| layer.attach_degraded.is_empty()) {
+        return wrong(format!("{name} does not work without one of its disks"));
+    }
+    match disk {
+        Some(disk) if disk >= disks => wrong(format!("{name} has the disks 0 to {}", disks - 1)),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a disk on which a file system cannot be made.
 fn check_size(configurations: &[Configuration], size: u64) -> Result<()> {
     let wrong = |reason: String| Err(WrongUse(format!("--disk-size {size}: {reason}")).into());
     if !size.is_multiple_of(PAGE) {
         return wrong(format!("it is no multiple of {PAGE} bytes, of which a guest's disk is made"));
     }
-    for Configuration { name, filesystem, .. } in configurations {
-        if size < filesystem.min_size.0 {
-            let least = filesystem.min_size;
+    for one in configurations {
+        let Configuration { name, filesystem, .. } = one;
+        let room = one.base().layers.iter().map(|layer| layer.room.0).sum::<u64>();
+        if size < filesystem.min_size.0.saturating_add(room) {
+            let least = Bytes(filesystem.min_size.0.saturating_add(room));
             return wrong(format!("{name} can only be made on {least} and more: take --disk-size {DISK_SIZE}"));
         }
         if let Some(most) = filesystem.max_size.filter(|most| most.0 < size) {

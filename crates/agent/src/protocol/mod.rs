@@ -14,7 +14,7 @@ use mountmark_model::{Age, Cell, Fill, Metric, Source, SourceMedium, Task, TaskR
 pub use mount::Mount;
 pub use outline::{Line, outline};
 pub use restart::Restarted;
-use stand::Stand;
+pub use stand::Stand;
 
 /// What the steps of the second disk belong to.
 const SOURCE: &str = "source";

@@ -64,6 +64,11 @@ impl Mount {
         }
     }
 
+    /// Whether [`Mount::call`] does what its commands do.
+    pub fn is_one_call(&self) -> bool {
+        !self.is_served && self.commands.len() == 1
+    }
+
     /// All commands, in order.
     pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
         Some(&self.before).filter(|before| !before.is_empty()).into_iter().chain(&self.commands)

@@ -36,7 +36,7 @@ pub(super) fn steps<'a>(task: &'a Task, restart: Restart, base: &Configuration, 
     if is_cut {
         down.extend([Act::PowerBack { cache_lost: restart.after.loses_cache() }, Act::Forget(Disk::Test)]);
     }
-    down.extend(stand.attach());
+    down.extend(stand.attach(None));
     let needs_replay = restart.then == Up::Repair && is_cut && recovery.is_some_and(|recovery| recovery.mount_first);
     let replay = if needs_replay { stand.replay() } else { Vec::new() };
     let up = match restart.then {

@@ -9,7 +9,8 @@ use super::{Act, Disk, Mount, Part, Step};
 /// The folder of the file system below, in its mount point: file systems have folders of their own beside it.
 const FOLDER: &str = "files";
 
-pub(super) struct Stand<'a> {
+/// How a file system stands on its disks.
+pub struct Stand<'a> {
     configuration: &'a Configuration,
     stack: Stack<'a>,
     site: Site,
@@ -17,7 +18,8 @@ pub(super) struct Stand<'a> {
 }
 
 impl<'a> Stand<'a> {
-    pub(super) fn of(configuration: &'a Configuration, places: &Places) -> Stand<'a> {
+    /// Of a configuration whose disks are in these places.
+    pub fn of(configuration: &'a Configuration, places: &Places) -> Stand<'a> {
         let stack = configuration.stack(places.disks());
         let base = configuration.base();
         let devices = if base.layers.is_empty() { places.disks() } else { vec![stack.device()] };
@@ -33,12 +35,12 @@ impl<'a> Stand<'a> {
     }
 
     /// The device of checks and repairs.
-    pub(super) fn device(&self) -> String {
+    pub fn device(&self) -> String {
         self.stack.device()
     }
 
     /// Makes and attaches all that the file system stands on.
-    pub(super) fn lay(&self) -> Vec<Step<'a>> {
+    pub fn lay(&self) -> Vec<Step<'a>> {
         let whole = |of: &'a str, act: Act<'a>| Step { of, part: Part::Whole, act };
         let mut steps: Vec<Step<'a>> =
             self.stack.make().into_iter().map(|(of, command)| whole(of, Act::Layer(command))).collect();
@@ -53,22 +55,22 @@ impl<'a> Stand<'a> {
     }
 
     /// Makes the file system itself.
-    pub(super) fn make(&self) -> Act<'a> {
+    pub fn make(&self) -> Act<'a> {
         Act::Make(Disk::Test, self.configuration.make(&self.site))
     }
 
     /// Mounts it.
-    pub(super) fn mount(&self) -> Act<'a> {
+    pub fn mount(&self) -> Act<'a> {
         Act::Mount(Disk::Test, Mount::sound(self.configuration, &self.site))
     }
 
     /// Unmounts it.
-    pub(super) fn unmount(&self) -> Act<'a> {
+    pub fn unmount(&self) -> Act<'a> {
         Act::Unmount(Disk::Test, self.configuration.unmount(&self.site))
     }
 
     /// Takes away what it stands on, down to the layers, when it is unmounted.
-    pub(super) fn leave(&self) -> Vec<Step<'a>> {
+    pub fn leave(&self) -> Vec<Step<'a>> {
         let mut steps = Vec::new();
         let whole = |of: &'a str, act: Act<'a>| Step { of, part: Part::Whole, act };
         if let Some((below, site)) = &self.below {
@@ -79,35 +81,36 @@ impl<'a> Stand<'a> {
     }
 
     /// Takes the layers away.
-    pub(super) fn detach(&self) -> Vec<Step<'a>> {
+    pub fn detach(&self) -> Vec<Step<'a>> {
         let steps = self.stack.detach().into_iter();
         steps.map(|(of, command)| Step { of, part: Part::Whole, act: Act::Layer(command) }).collect()
     }
 
     /// From a mounted file system to disks of which the kernel knows nothing.
-    pub(super) fn down(&self) -> Vec<Act<'a>> {
+    pub fn down(&self) -> Vec<Act<'a>> {
         let mut acts = vec![self.unmount()];
         acts.extend(self.leave().into_iter().chain(self.detach()).map(|step| step.act));
         acts.push(Act::Forget(Disk::Test));
         acts
     }
 
-    /// From such disks to where the file system, or the one below it, can be mounted.
-    pub(super) fn attach(&self) -> Vec<Act<'a>> {
-        let layers = self.stack.attach().into_iter().map(|(_, command)| Act::Layer(command));
+    /// From such disks to where the file system, or the one below it, can be mounted; `gone`: without this disk, counted from 0.
+    pub fn attach(&self, gone: Option<usize>) -> Vec<Act<'a>> {
+        let layers = gone.map_or_else(|| self.stack.attach(), |disk| self.stack.attach_without(disk));
+        let layers = layers.into_iter().map(|(_, command)| Act::Layer(command));
         layers.chain(self.attached().into_iter().map(|(_, act)| act)).collect()
     }
 
     /// From such disks to a mounted file system.
     pub(super) fn up(&self) -> Vec<Act<'a>> {
-        let mut acts = self.attach();
+        let mut acts = self.attach(None);
         acts.extend(self.below.iter().map(|(below, site)| Act::Mount(Disk::Below, Mount::sound(below, site))));
         acts.push(self.mount());
         acts
     }
 
     /// How all is mounted at once, after [`Stand::attach`]; `cut`: the power failed before.
-    pub(super) fn come_up(&self, cut: bool) -> Act<'a> {
+    pub fn come_up(&self, cut: bool) -> Act<'a> {
         let of = |configuration: &Configuration, site: &Site| match cut {
             true => Mount::after_cut(configuration, site),
             false => Mount::sound(configuration, site),

@@ -25,7 +25,7 @@ pub fn export(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
                 let header = header(0, 0, MARK, text.len());
                 write_sector(out, &[header.as_slice(), text.as_bytes()].concat())?;
             }
-            Entry::Request(Request::Flush) => write_sector(out, &header(0, 0, FLUSH, 0))?,
+            Entry::Request(Request::Flush | Request::FlushDisk { .. }) => write_sector(out, &header(0, 0, FLUSH, 0))?,
             Entry::Request(Request::Trim { offset, length }) => write_sector(out, &header(offset, length, DISCARD, 0))?,
             Entry::Request(Request::Write { offset, length, fua, data }) => {
                 write_sector(out, &header(offset, length, if fua { FUA } else { 0 }, 0))?;
@@ -71,7 +71,7 @@ pub(super) fn entries(trace: &Trace) -> Vec<(usize, Entry)> {
         let Some((sent, request)) = under_way.remove(&number).filter(|_| error == 0) else { continue };
         let older = unflushed.iter().take_while(|(done, _)| *done < sent);
         let covered = match request {
-            Request::Flush => older.count(),
+            Request::Flush | Request::FlushDisk { .. } => older.count(),
             _ if !is_forced(&request) => {
                 unflushed.push_back((event, request));
                 continue;
@@ -90,13 +90,7 @@ fn is_forced(request: &Request) -> bool {
 }
 
 fn overlap(one: &Request, other: &Request) -> bool {
-    let range = |request: &Request| match *request {
-        Request::Write { offset, length, .. }
-        | Request::Trim { offset, length }
-        | Request::Zero { offset, length, .. } => offset..offset + length,
-        Request::Flush => 0..0,
-    };
-    let (one, other) = (range(one), range(other));
+    let (one, other) = (one.range(0), other.range(0));
     one.start < other.end && other.start < one.end
 }
 

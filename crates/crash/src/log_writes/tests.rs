@@ -17,7 +17,7 @@ fn log(tape: &Tape) -> Vec<u8> {
 fn said(tape: &Tape) -> String {
     let word = |(_, entry): (usize, Entry)| match entry {
         Entry::Mark(_) => "mark".to_owned(),
-        Entry::Request(Request::Flush) => "flush".to_owned(),
+        Entry::Request(Request::Flush | Request::FlushDisk { .. }) => "flush".to_owned(),
         Entry::Request(Request::Trim { .. }) => "trim".to_owned(),
         Entry::Request(Request::Zero { .. }) => "zero".to_owned(),
         Entry::Request(Request::Write { fua, data, .. }) => {

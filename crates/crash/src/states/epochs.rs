@@ -51,11 +51,21 @@ pub fn durable(history: &History, device: &Device, size: u64) -> Vec<Option<usiz
         .collect();
     waiting.sort_unstable_by_key(|&index| history.changes[index].done);
     for flush in &history.flushes {
-        let before = waiting.partition_point(|&index| history.changes[index].done < Some(flush.sent));
+        let is_covered = |index: usize| {
+            let change = &history.changes[index];
+            change.done < Some(flush.sent) && flush.first <= change.first && change.first < flush.end
+        };
+        let covered = waiting.iter().filter(|&&index| is_covered(index)).count();
         let left_out = if let Some(Fault::LateFlush { last }) = fault { last as usize } else { 0 };
-        for index in waiting.drain(..before.saturating_sub(left_out)) {
-            since[index] = Some(flush.done);
-        }
+        let mut left = covered.saturating_sub(left_out);
+        waiting.retain(|&index| {
+            let stays = left == 0 || !is_covered(index);
+            if !stays {
+                left -= 1;
+                since[index] = Some(flush.done);
+            }
+            stays
+        });
     }
     since
 }

@@ -1,5 +1,7 @@
 //! A recording put in order: which requests changed which part of the disk, from when to when.
 
+use std::ops::Range;
+
 use thiserror::Error;
 
 use super::state::{Base, key};
@@ -32,6 +34,9 @@ pub struct Change {
 pub struct Flush {
     pub sent: usize,
     pub done: usize,
+    /// The granules of the disk that it is of; all there are, of a recording of one disk.
+    pub first: u64,
+    pub end: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -89,7 +94,8 @@ impl History {
 
     fn read(&mut self, trace: &Trace, device: &Device) -> Result<(), TraceError> {
         // By number of the request: what waits for a reply, and at which event it arrived.
-        let mut waiting: std::collections::HashMap<u32, Option<(usize, Option<usize>)>> = Default::default();
+        let mut waiting: std::collections::HashMap<u32, Option<(usize, Result<usize, Range<u64>>)>> =
+            Default::default();
         for (event, what) in trace.events.iter().enumerate() {
             match *what {
                 Event::Sent { number, request } => {
@@ -98,6 +104,7 @@ impl History {
                         self.changes.push(change);
                         self.changes.len() - 1
                     });
+                    let change = change.ok_or_else(|| request.range(trace.size));
                     if waiting.insert(number, Some((event, change))).is_some() {
                         return Err(TraceError::SentTwice { number, event });
                     }
@@ -105,11 +112,14 @@ impl History {
                 Event::Done { number, error } => {
                     let asked = waiting.get_mut(&number).and_then(Option::take);
                     match asked.ok_or(TraceError::NotAsked { number, event })? {
-                        (_, Some(change)) => {
+                        (_, Ok(change)) => {
                             let change = &mut self.changes[change];
                             (change.done, change.failed) = (Some(event), error != 0);
                         }
-                        (sent, None) if error == 0 => self.flushes.push(Flush { sent, done: event }),
+                        (sent, Err(range)) if error == 0 => {
+                            let (first, end) = (range.start / self.granule, range.end / self.granule);
+                            self.flushes.push(Flush { sent, done: event, first, end });
+                        }
                         _ => {}
                     }
                 }
@@ -128,7 +138,7 @@ impl History {
         request: Request,
     ) -> Result<Option<Change>, TraceError> {
         let (offset, length, fua, contents) = match request {
-            Request::Flush => return Ok(None),
+            Request::Flush | Request::FlushDisk { .. } => return Ok(None),
             Request::Write { offset, length, fua, data } => (offset, length, fua, Contents::Logged(data)),
             Request::Trim { offset, length } if device.fault == Some(Fault::PoisonTrim) => {
                 (offset, length, false, Contents::Poison)

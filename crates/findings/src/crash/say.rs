@@ -98,11 +98,18 @@ fn torn(cause: &Cause) -> &'static str {
     if cause.torn { ", only where a request is torn at sectors" } else { "" }
 }
 
+/// What an array does where it lacks a disk.
+fn hole(cause: &Cause) -> String {
+    let Some(hole) = &cause.finding.hole else { return String::new() };
+    format!(" With all its disks the same image is right: it is wrong when one is gone. {hole}")
+}
+
 fn shown(cause: &Cause) -> String {
     let unit = if cause.workload.application.is_some() { "step" } else { "operation" };
     format!(
-        "{} After: {}{}. Image {}, with {} begun and {} returned.",
+        "{}{} After: {}{}. Image {}, with {} begun and {} returned.",
         fault(&cause.finding.fault, cause.workload),
+        hole(cause),
         cause.workload,
         paused(cause.workload),
         cause.finding.state,
@@ -196,6 +203,7 @@ pub(crate) fn request(number: u32, request: &Request) -> String {
         Request::Write { offset, length, fua: false, .. } => format!("write {length} bytes at {offset}"),
         Request::Write { offset, length, fua: true, .. } => format!("write {length} bytes at {offset} with FUA"),
         Request::Flush => "flush".to_owned(),
+        Request::FlushDisk { offset, .. } => format!("flush of the disk at {offset}"),
         Request::Trim { offset, length } => format!("trim {length} bytes at {offset}"),
         Request::Zero { offset, length, .. } => format!("zero {length} bytes at {offset}"),
     };

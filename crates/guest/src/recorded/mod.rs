@@ -7,6 +7,7 @@ mod server;
 
 use std::collections::HashSet;
 use std::fs;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -18,15 +19,18 @@ use super::media::Medium;
 use super::{nbd, setup};
 use layer::Layer;
 
-/// The disk that process 1 serves.
+/// The disk that process 1 serves, or several of one size, which lie one behind the other on one medium and are recorded
+/// together.
 pub struct RecordedDisk {
-    pub device: Device,
+    pub devices: Vec<Device>,
     disk: Arc<Mutex<Disk>>,
 }
 
-/// What the server and the agent share.
+/// What the servers and the agent share.
 struct Disk {
     layer: Layer,
+    /// How many there are.
+    count: u32,
     /// Where written data are kept for the host, and how many bytes of it are used.
     room: Medium,
     used: u64,
@@ -49,14 +53,13 @@ struct Disk {
 const MOST_EVENTS: usize = 200_000;
 
 impl RecordedDisk {
-    /// Creates /dev/nbd0 of `region`; what is written to it while it is recorded is copied to the log's region.
-    pub(super) fn start(region: &Region, regions: &CrashRegions) -> Result<RecordedDisk> {
+    /// Creates the disks with these numbers on `region`; what is written to them while they are recorded is copied to the
+    /// log's region.
+    pub(super) fn start(region: &Region, numbers: &[usize], regions: &CrashRegions) -> Result<RecordedDisk> {
         let CrashRegions { log, device, .. } = *regions;
-        let name = "nbd0".to_owned();
-        setup::check_modelled(&name)?;
-        let size = region.size;
         let disk = Arc::new(Mutex::new(Disk {
-            layer: Layer::new(Medium::map(MEDIA_START + region.offset, size)?, size),
+            layer: Layer::new(Medium::map(MEDIA_START + region.offset, region.size)?, region.size),
+            count: numbers.len() as u32,
             room: Medium::map(MEDIA_START + log.offset, log.size)?,
             used: 0,
             capacity: log.size,
@@ -68,24 +71,11 @@ impl RecordedDisk {
             reads: Vec::new(),
             was_read: HashSet::new(),
         }));
-        let offer =
-            nbd::Offer { flushes: device.fault != Some(Fault::WriteThrough), trims: device.trims, zeros: device.trims };
-        let socket = nbd::attach(0, size, offer)?;
-        let shared = Arc::clone(&disk);
-        thread::spawn(move || {
-            // It stands for hardware: nothing delays it.
-            let result = setup::favour_thread().and_then(|()| server::serve(socket, &shared));
-            if let Err(error) = result {
-                eprintln!("mountmark disk server: {error:#}");
-            }
-        });
-        setup::wait_for(&format!("/dev/{name} to appear"), || {
-            let sectors = fs::read_to_string(format!("/sys/block/{name}/size")).ok()?;
-            (sectors.trim().parse() == Ok(size / 512)).then_some(())
-        })?;
-        setup::tune_queue(&name, false)?;
-        let device = Device { path: format!("/dev/{name}"), name, size, server: None, backing: None };
-        Ok(RecordedDisk { device, disk })
+        let size = region.size / numbers.len() as u64;
+        let starts = (0..).step_by(size as usize);
+        let devices =
+            numbers.iter().zip(starts).map(|(&number, start)| serve(&disk, number, start..start + size, device));
+        Ok(RecordedDisk { devices: devices.collect::<Result<_>>()?, disk })
     }
 
     fn lock(&self) -> MutexGuard<'_, Disk> {
@@ -186,7 +176,7 @@ impl RecordedDisk {
                 disk.capacity
             );
         }
-        Ok(Trace { size: disk.layer.size(), events, data: Vec::new() })
+        Ok(Trace { size: disk.layer.size(), disks: disk.count, events, data: Vec::new() })
     }
 
     /// The parts that were read since the disk was set back, in the order of their first reads.
@@ -204,6 +194,30 @@ impl RecordedDisk {
         }
         hash
     }
+}
+
+/// Creates the disk with this number, which is a part of all.
+fn serve(disk: &Arc<Mutex<Disk>>, number: usize, part: Range<u64>, device: recording::Device) -> Result<Device> {
+    let name = format!("nbd{number}");
+    setup::check_modelled(&name)?;
+    let size = part.end - part.start;
+    let offer =
+        nbd::Offer { flushes: device.fault != Some(Fault::WriteThrough), trims: device.trims, zeros: device.trims };
+    let socket = nbd::attach(number as u32, size, offer)?;
+    let shared = Arc::clone(disk);
+    thread::spawn(move || {
+        // It stands for hardware: nothing delays it.
+        let result = setup::favour_thread().and_then(|()| server::serve(socket, &shared, part));
+        if let Err(error) = result {
+            eprintln!("mountmark disk server: {error:#}");
+        }
+    });
+    setup::wait_for(&format!("/dev/{name} to appear"), || {
+        let sectors = fs::read_to_string(format!("/sys/block/{name}/size")).ok()?;
+        (sectors.trim().parse() == Ok(size / 512)).then_some(())
+    })?;
+    setup::tune_queue(&name, false)?;
+    Ok(Device { path: format!("/dev/{name}"), name, size, server: None, backing: None })
 }
 
 impl Disk {

@@ -1,6 +1,7 @@
 //! Serves a recorded disk: replies in the order and at the times that a policy chooses.
 
 use std::io::{self, IoSlice, Read, Write};
+use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,8 +31,8 @@ struct Waiting {
     held: bool,
 }
 
-/// Serves the disk until the kernel closes the connection.
-pub(super) fn serve(mut socket: UnixStream, disk: &Arc<Mutex<Disk>>) -> Result<()> {
+/// Serves the disk that is this part of all until the kernel closes the connection.
+pub(super) fn serve(mut socket: UnixStream, disk: &Arc<Mutex<Disk>>, part: Range<u64>) -> Result<()> {
     let mut waiting: Vec<Waiting> = Vec::new();
     let mut arrived = 0;
     loop {
@@ -42,7 +43,7 @@ pub(super) fn serve(mut socket: UnixStream, disk: &Arc<Mutex<Disk>>) -> Result<(
             let Some(header) = Header::read(&mut socket)? else { return Ok(()) };
             arrived += 1;
             let mut disk = disk.lock().unwrap_or_else(PoisonError::into_inner);
-            accept(&mut socket, &mut disk, &header, arrived, &mut waiting)?;
+            accept(&mut socket, &mut disk, &part, &header, arrived, &mut waiting)?;
         }
         let now = wire::now();
         waiting.sort_by_key(|request| (request.due, request.order));
@@ -62,11 +63,13 @@ pub(super) fn serve(mut socket: UnixStream, disk: &Arc<Mutex<Disk>>) -> Result<(
 fn accept(
     socket: &mut UnixStream,
     disk: &mut Disk,
+    part: &Range<u64>,
     header: &Header,
     arrived: i64,
     waiting: &mut Vec<Waiting>,
 ) -> Result<()> {
-    let Header { offset, length, fua, handle, .. } = *header;
+    let Header { length, fua, handle, .. } = *header;
+    let offset = part.start + header.offset;
     let mut error = 0;
     let request = match header.command {
         Command::Read => {
@@ -83,6 +86,9 @@ fn accept(
             socket.read_exact(target).context("the nbd driver broke off in a write")?;
             let data = disk.log(offset, length);
             Some(Request::Write { offset, length, fua, data })
+        }
+        Command::Flush if disk.count > 1 => {
+            Some(Request::FlushDisk { offset: part.start, length: part.end - part.start })
         }
         Command::Flush => Some(Request::Flush),
         Command::Trim => {
@@ -122,7 +128,7 @@ fn accept(
         // The lull begins anew with each request.
         waiting.iter_mut().for_each(|request| request.due = due);
     }
-    if matches!(request, Some(Request::Flush)) {
+    if request.is_some_and(|request| request.is_flush()) {
         waiting.iter_mut().filter(|request| request.held).for_each(|request| request.due = now);
     }
     waiting.push(Waiting { due, order, number, handle, error, held });

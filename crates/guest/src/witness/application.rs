@@ -42,7 +42,7 @@ impl Witness<'_> {
     pub(super) fn rehearse(&self, application: &Application, steps: u16, asked: &Asked) -> Result<Verdict> {
         set_clock(DATE);
         self.disk.set_back();
-        self.sound().call().context("the new file system cannot be mounted")?;
+        self.come_up().context("the new file system cannot be mounted")?;
         let ran = self.prepare(application).and_then(|()| {
             let steps = application.steps.iter().zip(0..steps);
             steps.into_iter().try_for_each(|(step, number)| self.step(number, step))
@@ -52,7 +52,7 @@ impl Witness<'_> {
         }
         ran?;
         set_clock(LATER);
-        self.sound().call().context("it cannot be mounted again, although nothing was lost")?;
+        self.come_up().context("it cannot be mounted again, although nothing was lost")?;
         let verdict = self.ask(asked);
         self.leave();
         self.disk.set_back();
@@ -101,8 +101,8 @@ impl Witness<'_> {
         process.envs(variables.iter().map(|(name, value)| (name, value.to_string())));
         let scratch = Scratch::new(mountmark_agent::base_folder())?;
         let kept = Kept::new(scratch.path(), Keep::Ends)?;
-        let device = Path::new(&self.disk.device.path);
-        let mut ready = command::prepare_apart(&process, kept, Path::new(FOLDER), device)?;
+        let device = self.stand.device();
+        let mut ready = command::prepare_apart(&process, kept, Path::new(FOLDER), Path::new(&device))?;
         let finished = ready.run(limit.into())?;
         ready.end()?;
         Ok(finished)

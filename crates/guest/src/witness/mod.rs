@@ -3,25 +3,25 @@
 mod application;
 mod look;
 mod ops;
+mod stand;
 mod tree;
 
 use std::collections::HashMap;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use mountmark_agent::protocol::Mount;
+use mountmark_agent::protocol::Stand;
 use mountmark_crash::campaign::Check;
 use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::{Mark, Policy};
 use mountmark_crash::workload::{Op, Workload, last_name};
-use mountmark_job::PATH;
-use mountmark_model::{Cell, Site};
+use mountmark_job::Places;
+use mountmark_model::Cell;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use serde::Serialize;
+use stand::call;
 
 use super::questions::{Made, Question, Recorded, Rehearsed};
 use crate::{Exchange, RecordedDisk};
@@ -39,7 +39,13 @@ const SETTLED: std::time::Duration = std::time::Duration::from_secs(90);
 /// Answers questions until the host ends the guest.
 pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Result<()> {
     std::fs::create_dir_all(FOLDER)?;
-    let mut witness = Witness { cell, disk, checked: HashMap::new() };
+    let mut paths = disk.devices.iter().map(|device| device.path.clone());
+    let test = paths.next().context("there is no disk")?;
+    let (test_folder, more) = (FOLDER.into(), paths.collect());
+    let places = Places { test, more, source: String::new(), test_folder, source_folder: "/source".into() };
+    std::fs::create_dir_all(places.below_folder())?;
+    let stand = Stand::of(&cell.configuration, &places);
+    let mut witness = Witness { cell, disk, stand, checked: HashMap::new() };
     loop {
         match serde_json::from_slice(&exchange.question()?).context("a damaged question")? {
             Question::Make => {
@@ -54,9 +60,9 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
                 say(exchange, &witness.record(&workload, policy, device, idle))?;
             }
             Question::Recover { state, policy, device } => say(exchange, &witness.recover(&state, policy, device)?)?,
-            Question::Look { states, asked } => {
+            Question::Look { states, asked, gone } => {
                 for state in &states {
-                    say(exchange, &witness.look(state, asked.as_ref())?)?;
+                    say(exchange, &witness.look(state, asked.as_ref(), gone)?)?;
                 }
                 // The host reads the base while this waits.
                 disk.set_back();
@@ -72,24 +78,25 @@ fn say(exchange: &mut Exchange, answer: &impl Serialize) -> Result<()> {
 struct Witness<'a> {
     cell: &'a Cell,
     disk: &'a RecordedDisk,
-    /// Checks of images, by their digest: a check is a function of its image.
-    checked: HashMap<u64, Check>,
+    stand: Stand<'a>,
+    /// Checks of images, by their digest and the disk that is gone, of which a check is a function.
+    checked: HashMap<(u64, Option<u32>), Check>,
 }
 
 impl Witness<'_> {
     fn make(&mut self) -> Result<()> {
         set_clock(DATE);
         self.disk.set_back();
-        let command = self.cell.configuration.mkfs_command(&self.disk.device.path);
-        let (status, said) = call(&command)?;
-        if status != 0 {
-            bail!("{} ended with {status}: {said}", command.join(" "));
+        for step in self.stand.lay() {
+            stand::take(&step.act)?;
         }
+        stand::take(&self.stand.make())?;
         // File systems may go on making themselves after the first mount.
-        self.sound().call().with_context(|| format!("{} cannot be mounted", self.cell.configuration.name))?;
+        self.mount_new()
+            .with_context(|| format!("the new {} cannot be mounted", self.cell.configuration.filesystem.name))?;
         std::thread::sleep(SETTLED);
         if let Some(error) = self.leave() {
-            bail!("{} cannot be unmounted: {error}", self.cell.configuration.name);
+            bail!("the new {} cannot be unmounted: {error}", self.cell.configuration.filesystem.name);
         }
         self.disk.keep();
         Ok(())
@@ -101,7 +108,7 @@ impl Witness<'_> {
         self.disk.record(policy, device, false);
         let mut done = Recorded::default();
         let mut runner = ops::Runner::new(Path::new(FOLDER));
-        match self.sound().call() {
+        match self.come_up() {
             Ok(()) => {
                 for (op, number) in workload.ops.iter().zip(0..) {
                     self.disk.mark(Mark::Begin(number));
@@ -125,7 +132,7 @@ impl Witness<'_> {
                 done.live = tree::look(Path::new(FOLDER));
             }
             Err(error) => {
-                done.error = Some(format!("the new file system cannot be mounted: {error}"));
+                done.error = Some(format!("the new file system cannot be mounted: {error:#}"));
                 let _ = self.stop(&mut done.trace);
             }
         }
@@ -138,7 +145,9 @@ impl Witness<'_> {
     /// Unmounts; then the medium loses the last name of a path.
     fn lose(&self, path: &str) -> Result<(), Errno> {
         unmount(FOLDER, UnmountFlags::empty())?;
-        rustix::fs::fsync(rustix::fs::open(&self.disk.device.path, OFlags::RDWR, Mode::empty())?)?;
+        for device in &self.disk.devices {
+            rustix::fs::fsync(rustix::fs::open(&device.path, OFlags::RDWR, Mode::empty())?)?;
+        }
         let name = last_name(path);
         let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
         if self.disk.lose(&[name.into(), wide]) == 0 { Err(Errno::NOENT) } else { Ok(()) }
@@ -150,12 +159,14 @@ impl Witness<'_> {
         self.disk.apply(state)?;
         set_clock(LATER);
         self.disk.record(policy, device, true);
-        let mount = self.after_cut();
-        if !mount.before.is_empty() {
-            call(&mount.before)?;
-        }
         // What cannot be mounted has written what it has written.
-        let _ = mount.call();
+        if self.attach(device.gone()).is_ok() {
+            let mount = self.after_cut();
+            if !mount.before.is_empty() {
+                call(&mount.before)?;
+            }
+            let _ = self.mount(&mount);
+        }
         let mut done = Recorded::default();
         done.error = self.stop(&mut done.trace);
         self.leave();
@@ -171,54 +182,9 @@ impl Witness<'_> {
         }
         None
     }
-
-    /// How the file system is mounted when it was unmounted.
-    fn sound(&self) -> Mount {
-        Mount::sound(&self.cell.configuration, &self.site())
-    }
-
-    /// How it is mounted after a power cut.
-    fn after_cut(&self) -> Mount {
-        Mount::after_cut(&self.cell.configuration, &self.site())
-    }
-
-    fn site(&self) -> Site {
-        Site::on(vec![self.disk.device.path.clone()], Path::new(FOLDER))
-    }
-
-    /// Unmounts if anything is mounted, and waits until the disk is closed; why that failed.
-    fn leave(&self) -> Option<String> {
-        match unmount(FOLDER, UnmountFlags::empty()) {
-            Ok(()) | Err(Errno::INVAL) => None,
-            Err(error) => {
-                let _ = unmount(FOLDER, UnmountFlags::DETACH);
-                Some(error.to_string())
-            }
-        }
-    }
 }
 
 fn set_clock(date: i64) {
     let time = rustix::time::Timespec { tv_sec: date, tv_nsec: 0 };
     let _ = rustix::time::clock_settime(rustix::time::ClockId::Realtime, time);
-}
-
-/// Runs a command to its end; its exit status and the end of what it said.
-fn call(command: &[String]) -> Result<(i32, String)> {
-    const MOST: usize = 2_000;
-    let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
-    // With a path std starts it by posix_spawn(3); by a name it forks, and copies the page tables of the disk. Messages begin
-    // with the name as before.
-    let path = PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.exists());
-    let output = Command::new(path.as_deref().unwrap_or(Path::new(program)))
-        .arg0(program)
-        .args(arguments)
-        .env_clear()
-        .env("PATH", PATH)
-        .env("LC_ALL", "C")
-        .output()
-        .with_context(|| format!("cannot start {program}"))?;
-    let mut said = [output.stdout, output.stderr].concat();
-    said.drain(..said.len().saturating_sub(MOST));
-    Ok((output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).trim().to_owned()))
 }

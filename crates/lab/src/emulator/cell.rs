@@ -42,6 +42,8 @@ fn strip(configuration: &mut Configuration, restarts: bool) {
         layer.modules.clear();
         layer.packages.clear();
         layer.tools.clear();
+        layer.attach_degraded.clear();
+        layer.hole.clear();
     }
     if let Some(below) = &mut configuration.below {
         below.filesystem.about.clear();

@@ -50,11 +50,12 @@ impl Layout {
         Ok(Layout { test, more, source, corpus, undo, history, total })
     }
 
-    /// Behind the disk under test, memory for a witness of power cuts.
-    pub fn for_crash(&self, log: u64, exchange: u64, device: Device) -> CrashRegions {
-        let log = Region { offset: (self.test.offset + self.test.size).next_multiple_of(ALIGNMENT), size: log };
+    /// For a witness of power cuts: its disks one behind the other, and behind them its memory.
+    pub fn for_crash(&self, log: u64, exchange: u64, device: Device) -> (Region, CrashRegions) {
+        let test = Region { size: self.test.size * (1 + self.more.len() as u64), ..self.test };
+        let log = Region { offset: (test.offset + test.size).next_multiple_of(ALIGNMENT), size: log };
         let exchange = Region { offset: log.offset + log.size, size: exchange };
-        CrashRegions { log, exchange, device }
+        (test, CrashRegions { log, exchange, device })
     }
 
     /// The regions that the kernel treats as persistent memory.

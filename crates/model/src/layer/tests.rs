@@ -23,6 +23,8 @@ fn array() -> Layer {
         make: vec![words("create /dev/md{number} -n {disks} -c {chunk} {log} {devices}")],
         attach: vec![words("assemble /dev/md{number} {devices}")],
         detach: vec![words("stop /dev/md{number}")],
+        attach_degraded: vec![words("assemble --degraded /dev/md{number} {devices}")],
+        hole: "Its copies differ.".into(),
         room: Bytes(0),
         disks: Some(DiskCount { option: "disks".into(), least: 2, most: 4 }),
         options: [("disks", option("2", None)), ("chunk", option("64 KiB", Some(1024))), ("log", log)]
@@ -83,4 +85,14 @@ fn layers_lie_on_each_other() {
     assert_eq!(lines(stack.detach()), ["upper: close layer1", "array: stop /dev/md0"]);
     assert_eq!(Stack::new(&[], disks.to_vec()).device(), "/dev/a");
     assert!(Stack::new(&[], disks.to_vec()).make().is_empty());
+}
+
+#[test]
+fn a_disk_that_is_gone_is_left_out_at_the_lowest_layer() {
+    let lower = array().with("array", &[]).unwrap();
+    let upper = StackedLayer { name: "upper".into(), device: "/dev/mapper/{name}".into(), disks: 1, ..lower.clone() };
+    let layers = [upper, lower];
+    let commands = Stack::new(&layers, vec!["/dev/a".into(), "/dev/b".into()]).attach_without(0);
+    let commands: Vec<String> = commands.into_iter().map(|(_, command)| command.join(" ")).collect();
+    assert_eq!(commands, ["assemble --degraded /dev/md0 /dev/b", "assemble /dev/md1 /dev/md0"]);
 }

@@ -16,6 +16,7 @@ use mountmark_model::{Configuration, FileOutcome};
 use mountmark_random::Stream;
 
 use super::explore_options::ExploreOptions;
+use super::holes;
 use super::observation::{Observation, look};
 use super::observation_cache::ObservationCache;
 use super::recording::{Recording, Under, record, recover};
@@ -68,13 +69,26 @@ pub fn explore(
     if !course.device.fault.is_some_and(DeviceFault::is_in_turn) {
         flow = sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?;
     }
-    for device in course.device.in_turn(&recorded.trace) {
+    let devices = course.device.in_turn(&recorded.trace);
+    for (device, left) in devices.iter().copied().zip((1..=devices.len()).rev()) {
         if flow != Flow::On || device == course.device {
             break;
         }
         sitting.device = Some(device);
         let before = broken_images(&explored);
-        flow = if let Some(DeviceFault::Fail { .. }) = device.fault {
+        flow = if device.gone().is_some() {
+            // What is seen of an image depends on it, and the others have their share of the time.
+            let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
+            let course = &ExploreOptions { deadline: share(course.deadline, left), ..course.clone() };
+            let sitting = Sitting { course, ..sitting };
+            match sitting.explore(talk, &recorded.trace, &states, known, &mut explored)? {
+                Flow::Late if left > 1 => {
+                    explored.cut_short = true;
+                    Flow::On
+                }
+                flow => flow,
+            }
+        } else if let Some(DeviceFault::Fail { .. }) = device.fault {
             // What the kernel does depends on it.
             let course = &ExploreOptions { device, ..course.clone() };
             match record(talk, workload, course)? {
@@ -99,7 +113,7 @@ pub fn explore(
         *requests += 1;
         *broken += usize::from(is_broken);
     }
-    explored.cut_short = flow == Flow::Late;
+    explored.cut_short |= flow == Flow::Late;
     explored.findings.sort_by_key(|finding| !finding.promised);
     explored.seconds[1] = begun.elapsed().as_secs_f64();
     Ok((flow != Flow::Stopped).then_some(explored))
@@ -110,11 +124,11 @@ fn broken_images(explored: &Explored) -> usize {
 }
 
 /// What all images of one workload are judged by.
-struct Sitting<'a> {
-    configuration: &'a Configuration,
-    workload: &'a Workload,
-    course: &'a ExploreOptions,
-    history: &'a History<'a>,
+pub(super) struct Sitting<'a> {
+    pub configuration: &'a Configuration,
+    pub workload: &'a Workload,
+    pub course: &'a ExploreOptions,
+    pub history: &'a History<'a>,
     wanted: Option<&'a Reason>,
     /// The disk, where the fault of the course's is of each request in turn.
     device: Option<Device>,
@@ -144,6 +158,11 @@ enum Flow {
 }
 
 impl Sitting<'_> {
+    /// The disk that left its images.
+    pub fn device(&self) -> Device {
+        self.device.unwrap_or(self.course.device)
+    }
+
     /// Goes through all moments of a recording.
     fn explore(
         &self,
@@ -224,7 +243,8 @@ impl Sitting<'_> {
                 return Ok(Flow::On);
             }
             let data = &place.trace.data;
-            let Some(seen) = look(talk, data, &batch, asked.as_ref(), known, &mut explored.shown)? else {
+            let gone_disk = self.device().gone();
+            let Some(seen) = look(talk, data, &batch, asked.as_ref(), gone_disk, known, &mut explored.shown)? else {
                 return Ok(if talk.is_stopped() { Flow::Stopped } else { Flow::Late });
             };
             let count = if place.first.is_some() { &mut explored.recoveries[1] } else { &mut explored.states };
@@ -255,6 +275,7 @@ impl Sitting<'_> {
                     explored.add(self.workload, Finding::new(id.clone(), self.device, place.moment, told), order);
                 }
             }
+            holes::name(talk, self, &batch, explored)?;
             let found = |wanted: &Reason| {
                 explored.broken(self.workload, &wanted.signature).is_some_and(|found| !found.is_torn())
             };

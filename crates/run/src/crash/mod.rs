@@ -6,6 +6,7 @@
 pub mod campaign;
 pub mod explore;
 pub mod explore_options;
+mod holes;
 pub mod log;
 mod observation;
 mod observation_cache;

@@ -16,12 +16,13 @@ pub enum Observation {
 }
 
 /// Shows those images of a batch that are not known, each on top of nothing but the base; `data` are those of the
-/// recording, and `shown` counts. `None` if the user stopped it.
+/// recording, `gone` is the disk that is, and `shown` counts. `None` if the user stopped it.
 pub fn look(
     talk: &mut WitnessClient,
     data: &[u8],
     batch: &[State],
     asked: Option<&Asked>,
+    gone: Option<u32>,
     known: &mut ObservationCache,
     shown: &mut usize,
 ) -> Result<Option<Vec<Observation>>> {
@@ -34,7 +35,7 @@ pub fn look(
             return Ok(Some(sights.into_iter().flatten().collect()));
         }
         let question = missing.iter().map(|&index| known.whole(&batch[index])).collect();
-        let (seen, gone) = match talk.look(question, asked.cloned())? {
+        let (seen, ended) = match talk.look(question, asked.cloned(), gone)? {
             Reply::Done(seen) => (seen, None),
             Reply::Gone { before, reason, log } => (before, Some(Observation::Gone { reason, log })),
             Reply::Interrupted => return Ok(None),
@@ -44,10 +45,10 @@ pub fn look(
         for (&index, seen) in missing.iter().zip(seen) {
             sights[index] = Some(Observation::Seen(known.add(&batch[index], &differences[index], seen)));
         }
-        match (gone, missing.get(count)) {
-            (Some(gone), Some(&index)) => {
+        match (ended, missing.get(count)) {
+            (Some(ended), Some(&index)) => {
                 *shown += 1;
-                sights[index] = Some(gone);
+                sights[index] = Some(ended);
                 if !talk.restart()? {
                     return Ok(None);
                 }

@@ -152,7 +152,7 @@ mod tests {
             fua: false,
             data: 0,
         };
-        Trace { size: 1 << 20, events: vec![Event::Sent { number: 0, request }], data: Vec::new() }
+        Trace { size: 1 << 20, events: vec![Event::Sent { number: 0, request }], ..Trace::default() }
     }
 
     #[test]

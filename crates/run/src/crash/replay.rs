@@ -86,7 +86,7 @@ fn once(
         recorded.trace = recovered.trace;
     }
     let extents = [&below[..], &own[..]].concat();
-    let (seen, faults) = match talk.look(vec![extents.clone()], workload.asked(moment))? {
+    let (seen, faults) = match talk.look(vec![extents.clone()], workload.asked(moment), course.device.gone())? {
         Reply::Done(seen) => {
             let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
             let faults = verdict::faults(&seen, configuration, &course.promises, &history, moment);

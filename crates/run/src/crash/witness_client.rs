@@ -142,9 +142,9 @@ impl<'a> WitnessClient<'a> {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Size of the disk in bytes.
+    /// Size of the disk in bytes, of several disks the sum.
     pub fn disk_size(&self) -> u64 {
-        self.cell.disk_size.0
+        self.cell.disk_size.0 * u64::from(self.cell.configuration.disks())
     }
 
     /// Makes an image the base, or zeros. What it lacks up to the disk's end is zeros too.
@@ -193,11 +193,16 @@ impl<'a> WitnessClient<'a> {
         self.recorded(&question)
     }
 
-    /// Shows images, in which an application's check may run; what each holds, in their order.
-    pub fn look(&mut self, states: Vec<Vec<Extent>>, asked: Option<Asked>) -> Result<Reply<Vec<Seen>>> {
+    /// Shows images, in which an application's check may run, without the disk that is gone; what each holds, in their order.
+    pub fn look(
+        &mut self,
+        states: Vec<Vec<Extent>>,
+        asked: Option<Asked>,
+        gone: Option<u32>,
+    ) -> Result<Reply<Vec<Seen>>> {
         let check = asked.as_ref().map_or(0, |asked| SECOND * u64::from(asked.limit));
         let limit = (LOOK + check) * states.len() as u64;
-        self.ask(&Question::Look { states, asked }, limit)
+        self.ask(&Question::Look { states, asked, gone }, limit)
     }
 
     /// Lets the file system recover an image, and returns what the disk saw, with the data of the recording before it.

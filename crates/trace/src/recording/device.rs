@@ -28,8 +28,8 @@ pub enum Unit {
     Sector,
 }
 
-/// A broken promise. [`Fault::LIST`] has their names. The number of a request is `None` for each in turn: that is as many
-/// disks as there are requests, [`Device::in_turn`].
+/// A broken promise. [`Fault::LIST`] has their names. The number of a request or of a disk is `None` for each in turn: that is
+/// as many devices as there are requests, or disks, [`Device::in_turn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     IgnoreFlush,
@@ -66,6 +66,10 @@ pub enum Fault {
     Fail {
         request: Option<u32>,
     },
+    /// Of several disks one, counted from 0, is not there any more when the power is back.
+    Gone {
+        disk: Option<u32>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +80,7 @@ pub enum Half {
 
 impl Fault {
     /// How each fault is written, and what a disk that has it does.
-    pub const LIST: [(&str, &str); 11] = [
+    pub const LIST: [(&str, &str); 12] = [
         ("i1", "ignores every flush"),
         ("i2", "ignores force unit access (FUA)"),
         ("i3:COUNT", "its flush leaves out the last COUNT writes that completed before it"),
@@ -88,6 +92,10 @@ impl Fault {
         ("i8", "trimmed ranges hold data from before the format"),
         ("i9", "hides its volatile cache: it is sent no flush, and no file system can make anything durable on it"),
         ("i10:REQUEST", "ends the request with the number REQUEST, or each in turn, with an I/O error"),
+        (
+            "i11:DISK",
+            "has several disks, of which the one with the number DISK, counted from 0, or each in turn, is gone after the cut",
+        ),
     ];
 }
 
@@ -114,11 +122,20 @@ impl Device {
         if !self.fault.is_some_and(Fault::is_in_turn) {
             return vec![*self];
         }
+        if let Some(Fault::Gone { disk: None }) = self.fault {
+            let gone = |disk| Device { fault: Some(Fault::Gone { disk: Some(disk) }), ..*self };
+            return (0..trace.disks.max(1)).map(gone).collect();
+        }
         let sent = trace.events.iter().filter_map(|event| match event {
             Event::Sent { number, request } => one(*number, request),
             _ => None,
         });
         sent.collect()
+    }
+
+    /// The disk that is gone after the power cut.
+    pub fn gone(&self) -> Option<u32> {
+        if let Some(Fault::Gone { disk }) = self.fault { disk } else { None }
     }
 
     /// In bytes: what may be torn off from its neighbours.
@@ -128,12 +145,13 @@ impl Device {
 }
 
 impl Fault {
-    /// Whether it is of each request in turn.
+    /// Whether it is of each request, or of each disk, in turn.
     pub fn is_in_turn(self) -> bool {
         let (Fault::Drop { write: number }
         | Fault::Misdirect { write: number, .. }
         | Fault::Flip { write: number, .. }
-        | Fault::Fail { request: number }) = self
+        | Fault::Fail { request: number }
+        | Fault::Gone { disk: number }) = self
         else {
             return false;
         };
@@ -169,6 +187,7 @@ impl Display for Fault {
             Fault::PoisonTrim => out.write_str("i8"),
             Fault::WriteThrough => out.write_str("i9"),
             Fault::Fail { request } => write!(out, "i10:{}", which(*request)),
+            Fault::Gone { disk } => write!(out, "i11:{}", which(*disk)),
         }
     }
 }
@@ -236,6 +255,7 @@ fn parse(text: &str) -> Option<Fault> {
         ("i8", "") => Fault::PoisonTrim,
         ("i9", "") => Fault::WriteThrough,
         ("i10", request) => Fault::Fail { request: number(request)? },
+        ("i11", disk) => Fault::Gone { disk: number(disk)? },
         _ => return None,
     })
 }
@@ -287,6 +307,8 @@ mod tests {
                 "sector+i7:each@4096",
                 "sector+i7:each^17",
                 "sector+i10:each",
+                "sector+i11:2",
+                "sector+i11:each",
             ])
         {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
@@ -296,19 +318,9 @@ mod tests {
         for text in ["sector+trim+", "sector+trimi1", "sector+trim+trim", "sector+i1+trim", "trim"] {
             text.parse::<Device>().unwrap_err();
         }
-        for text in [
-            "",
-            "disk",
-            "sector+",
-            "sector+i11",
-            "sector+i9:1",
-            "sector+i10",
-            "sector+i10:all",
-            "sector+i3",
-            "sector+i1:4",
-            "sector+i7:3@1^2",
-            "request+i6",
-        ] {
+        let no_fault = ["i12", "i11", "i9:1", "i10", "i10:all", "i3", "i1:4", "i7:3@1^2"];
+        let wrong = no_fault.map(|fault| format!("sector+{fault}"));
+        for text in wrong.iter().map(String::as_str).chain(["", "disk", "sector+", "request+i6"]) {
             text.parse::<Device>().unwrap_err();
         }
     }
@@ -318,7 +330,7 @@ mod tests {
         let write = |length| Request::Write { offset: 0, length, fua: false, data: 0 };
         let sent = [write(4096), Request::Flush, write(512)];
         let events = (0..).zip(sent).map(|(number, request)| Event::Sent { number, request }).collect();
-        let trace = Trace { size: 1 << 20, events, data: Vec::new() };
+        let trace = Trace { size: 1 << 20, disks: 3, events, data: Vec::new() };
         let disks = |text: &str| -> Vec<String> {
             text.parse::<Device>().unwrap().in_turn(&trace).iter().map(Device::to_string).collect()
         };
@@ -327,5 +339,6 @@ mod tests {
         assert_eq!(disks("request+i10:each"), ["request+i10:0", "request+i10:1", "request+i10:2"]);
         assert_eq!(disks("request+i5:7"), ["request+i5:7"]);
         assert_eq!(disks("sector"), ["sector"]);
+        assert_eq!(disks("sector+i11:each"), ["sector+i11:0", "sector+i11:1", "sector+i11:2"]);
     }
 }

@@ -12,6 +12,8 @@ pub use device::{Device, Fault, Half, Unit, UnknownDevice};
 pub use extent::{Contents, Extent};
 pub use policy::Policy;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 /// The unit that a disk writes whole or not at all, in bytes.
@@ -20,8 +22,11 @@ pub const SECTOR: u64 = 512;
 /// What happened at one disk, in the order in which its server saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Size of the disk in bytes.
+    /// Size of the disk in bytes; of several disks the sum.
     pub size: u64,
+    /// How many disks of one size lie one behind the other in it; 0 is as 1.
+    #[serde(default, skip_serializing_if = "is_one")]
+    pub disks: u32,
     pub events: Vec<Event>,
     /// What was written, request behind request; [`Request::Write::data`] points into it.
     #[serde(skip)]
@@ -58,10 +63,42 @@ pub enum Request {
     },
     /// Everything that was replied to before this request arrived is on the medium once it is replied to.
     Flush,
+    /// The same of one of several disks, which is this range.
+    FlushDisk { offset: u64, length: u64 },
     /// The contents of the range are not needed any more.
     Trim { offset: u64, length: u64 },
     /// The range reads as zeros afterwards.
     Zero { offset: u64, length: u64, fua: bool },
+}
+
+impl Trace {
+    /// The range of one disk, in bytes; disks count from 0.
+    pub fn disk(&self, disk: u32) -> Range<u64> {
+        let size = self.size / u64::from(self.disks.max(1));
+        u64::from(disk) * size..(u64::from(disk) + 1) * size
+    }
+}
+
+fn is_one(disks: &u32) -> bool {
+    *disks <= 1
+}
+
+impl Request {
+    /// Whether it makes what was written before durable.
+    pub fn is_flush(&self) -> bool {
+        matches!(self, Request::Flush | Request::FlushDisk { .. })
+    }
+
+    /// The part of the disk that it changes or makes durable: its offset and length in bytes.
+    pub fn range(&self, size: u64) -> Range<u64> {
+        match *self {
+            Request::Flush => 0..size,
+            Request::FlushDisk { offset, length }
+            | Request::Write { offset, length, .. }
+            | Request::Trim { offset, length }
+            | Request::Zero { offset, length, .. } => offset..offset.saturating_add(length),
+        }
+    }
 }
 
 /// A moment of the workload.

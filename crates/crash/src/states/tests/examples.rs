@@ -52,6 +52,21 @@ fn a_flush_covers_what_was_replied_to_before_it_arrived() {
 }
 
 #[test]
+fn a_flush_of_one_disk_covers_no_write_of_another() {
+    let mut tape = Tape::new("....");
+    for sector in [0, 2] {
+        let write = tape.write(sector, "a", false);
+        tape.done(write);
+    }
+    let flush = tape.flush_disk(2, 2);
+    tape.done(flush);
+    assert_eq!(tape.last("request"), ["..a.", "a.a."]);
+    let flush = tape.flush_disk(0, 2);
+    tape.done(flush);
+    assert_eq!(tape.last("request"), ["a.a."]);
+}
+
+#[test]
 fn a_later_write_covers_an_earlier_one() {
     let mut tape = Tape::new(".b");
     let first = tape.write(0, "xx", false);
@@ -226,7 +241,7 @@ fn obligations_are_those_at_the_end_of_the_epoch() {
 fn a_recording_that_makes_no_sense_is_refused() {
     let write = |offset, length, data| Request::Write { offset, length, fua: false, data };
     let check = |events: Vec<Event>| {
-        let trace = crate::trace::Trace { size: 4096, events, data: vec![1; 512] };
+        let trace = crate::trace::Trace { size: 4096, events, data: vec![1; 512], ..Default::default() };
         crate::states::States::new(&trace, &super::tape::Plain(0), "sector".parse().unwrap(), 0).err()
     };
     let sent = |number, request| Event::Sent { number, request };

@@ -164,6 +164,6 @@ fn apply(event: &crate::trace::Event, data: &[u8], image: &mut [u8]) {
         Request::Trim { offset, length } | Request::Zero { offset, length, .. } => {
             image[offset as usize..][..length as usize].fill(0);
         }
-        Request::Flush => {}
+        Request::Flush | Request::FlushDisk { .. } => {}
     }
 }

@@ -54,14 +54,17 @@ impl<'t> Simulator<'t> {
         let mut durable = BTreeSet::new();
         let mut arrived = std::collections::HashMap::new();
         for (event, what) in self.tape.trace.events.iter().enumerate() {
-            if let Event::Sent { number, request: Request::Flush } = what {
-                arrived.insert(*number, event);
+            if let Event::Sent { number, request } = what
+                && request.is_flush()
+            {
+                arrived.insert(*number, (event, request.range(self.tape.trace.size)));
             }
             let Event::Done { number, error: 0 } = what else { continue };
             let is_success = |change: &Change, before| matches!(change.done, Some((done, true)) if done < before);
             let mut kept: Vec<usize> = Vec::new();
-            if let Some(&sent) = arrived.get(number) {
-                kept = (0..self.changes.len()).filter(|&index| is_success(&self.changes[index], sent)).collect();
+            if let Some((sent, range)) = arrived.get(number) {
+                kept = (0..self.changes.len()).filter(|&index| is_success(&self.changes[index], *sent)).collect();
+                kept.retain(|&index| range.contains(&(self.changes[index].start as u64 * SECTOR)));
                 let half = self.tape.base.len() / SECTOR as usize / 2;
                 match device.fault {
                     Some(Fault::IgnoreFlush) => kept.clear(),
@@ -219,7 +222,7 @@ fn changes(tape: &Tape, device: &Device) -> Vec<Change> {
                 let fill = |length: u64, letter: &str| letter.repeat((length / SECTOR) as usize);
                 let trimmed = if device.fault == Some(Fault::PoisonTrim) { "!" } else { "." };
                 let (offset, letters, fua) = match request {
-                    Request::Flush => continue,
+                    Request::Flush | Request::FlushDisk { .. } => continue,
                     Request::Trim { offset, length } => (offset, fill(length, trimmed), false),
                     Request::Zero { offset, length, fua } => (offset, fill(length, "."), fua),
                     Request::Write { offset, length, fua, data } => {

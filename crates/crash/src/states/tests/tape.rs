@@ -49,6 +49,12 @@ impl Tape {
         self.send(Request::Flush)
     }
 
+    /// A flush of these sectors, which are a disk.
+    pub fn flush_disk(&mut self, sector: u64, count: usize) -> u32 {
+        let (offset, length) = Tape::range(sector, count);
+        self.send(Request::FlushDisk { offset, length })
+    }
+
     pub fn done(&mut self, number: u32) {
         self.fail(number, 0);
     }

@@ -82,7 +82,7 @@ fn bar(out: &mut Markup, order: &Order, number: u32, request: &Request, [x, y, h
         (_, Some(_)) => "torn",
         _ => "other",
     };
-    if matches!(request, Request::Flush) {
+    if request.is_flush() {
         let middle = y + ROW / 2.0;
         put!(out, "<line class=\"flush\" x1=\"", BARS, "\" x2=\"", RIGHT - 6.0);
         put!(out, "\" y1=\"", middle, "\" y2=\"", middle, "\"/>");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mountmark_crash::campaign::{Campaign, Repaired};
+use mountmark_crash::states::Fault as DeviceFault;
 use mountmark_model::counted;
 
 /// How far the exploration went, and what that says.
@@ -39,7 +40,9 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
     }
     let in_turn = campaign.chosen().filter_map(|tried| tried.explored.in_turn);
     if let Some([requests, broken]) = in_turn.reduce(|[a, b], [c, d]| [a + c, b + d]) {
-        text += &format!(" The fault was of each of {requests} requests in turn; of {broken} it broke a promise.");
+        let is_disk = matches!(campaign.device.fault, Some(DeviceFault::Gone { .. }));
+        let of = counted(requests, if is_disk { "disk" } else { "request" });
+        text += &format!(" The fault was of {of} in turn; of {broken} it broke a promise.");
     }
     text += &match complete.as_slice() {
         [] => " No tier is complete in all of them: all are samples.".to_owned(),

@@ -107,6 +107,12 @@ impl Options {
             workloads.push(log);
             disk_size = size;
         }
+        if let Some(one) = configurations.iter().find(|one| !one.filesystem.attach.is_empty()) {
+            bail!(WrongUse(format!(
+                "--fs {}: power cuts are not tried on file systems with servers that stay when it is unmounted; leave it out",
+                one.name
+            )));
+        }
         configurations.iter().try_for_each(|one| check_gone(one, self.device))?;
         check_size(configurations, disk_size)?;
         let generate = self.generate.map(|length| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use mountmark_agent::protocol::{Act, Mount};
 use mountmark_job::PATH;
 use rustix::io::Errno;
@@ -41,8 +41,14 @@ impl Witness<'_> {
     }
 
     pub(super) fn mount(&self, mount: &Mount) -> Result<()> {
-        // The kernel's reason alone, as a program's user would see it.
-        if mount.is_one_call() { Ok(mount.call()?) } else { succeed_all(&mount.commands) }
+        if mount.is_one_call() {
+            return Ok(mount.call()?);
+        }
+        // What is wrong; advice may follow.
+        succeed_all(&mount.commands).map_err(|error| {
+            let said = format!("{error:#}");
+            anyhow!(said.lines().next().unwrap_or_default().to_owned())
+        })
     }
 
     /// How the file system is mounted when it was unmounted.

@@ -195,7 +195,15 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     refused(&["--generate", "4"], &["--generate"]);
     refused(&["--generate", "1", "--budget", "0"], &["--budget 0"]);
     refused(&["--generate", "1", "--budget", "soon"], &["soon", "30m"]);
-    refused(&["--generate", "1", "--device", "sector+i11"], &["i11", "i1"]);
+    refused(&["--generate", "1", "--device", "sector+i12"], &["i12", "i1"]);
+    refused(&["--generate", "1", "--device", "sector+i11:0"], &["--device sector+i11:0", "one disk", "ext4@raid5"]);
+    let gone = |fs: &str, disk: &str, says: &[&str]| {
+        refused(&["--generate", "1", "--fs", fs, "--device", &format!("sector+i11:{disk}")], says);
+    };
+    gone("ext4@raid0", "each", &["ext4@raid0 does not work without one of its disks"]);
+    gone("ext4@luks@raid5", "3", &["has the disks 0 to 2"]);
+    refused(&["--generate", "1", "--fs", "nfs"], &["--fs nfs", "servers"]);
+    refused(&["--generate", "1", "--fs", "ext4@raid5", "--disk-size", "64MiB"], &["ext4@raid5 can only be made on"]);
     refused(&["--generate", "1", "--disk-size", "1"], &["--disk-size 1", "4096"]);
     refused(&["--generate", "1", "--disk-size", "64KiB"], &["ext4 can only be made on"]);
     refused(&["--workload", WRITTEN, "--pauses", "often"], &["--pauses", "none"]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::lab::{Lab, assert_equal_figures};
+use crate::lab::{Lab, Ran, assert_equal_figures};
 use crate::tasks::{KEPT_FILE, definition};
 
 /// What is durable is there after a restart and a power cut.
@@ -106,4 +106,42 @@ fn layers_that_cannot_be_are_refused() {
     refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
     let crash = lab.command(&["crash", "--fs", "ext4@luks", "--workload", "rename-fsync-file"]).ended_with(2);
     crash.says(&["not tried below layers yet"]);
+}
+
+/// A file that is durable, and then one that shares stripes with it and with what describes it.
+const SHARED_STRIPES: &str = "creat a; write a 0+65536; fsync a | creat b; write b 0+4096; fsync b";
+
+fn crash(lab: &Lab, fs: &str, device: &str) -> Ran {
+    let effort = ["--images", "4", "--recoveries", "0", "--budget", "100s", "--no-shrink", "--jobs", "1"];
+    lab.command(&[&["crash", "--fs", fs, "--workload", SHARED_STRIPES, "--device", device], &effort[..]].concat())
+}
+
+#[test]
+fn parity_that_a_power_cut_left_behind_is_found_when_a_disk_is_gone() {
+    let name = "parity_that_a_power_cut_left_behind_is_found_when_a_disk_is_gone";
+    let Some(lab) = Lab::with_guests(name, 1) else { return };
+    let found = crash(&lab, "ext4@raid5", "sector+i11:0").ended_with(1).stdout;
+    let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["With all its disks the same image is right", "This is the write hole", "--device sector+i11:0"] {
+        assert!(found.contains(part), "{part}:\n{found}");
+    }
+}
+
+#[test]
+#[ignore = "minutes: `make nightly`"]
+fn what_keeps_its_promises_on_one_disk_keeps_them_on_layers() {
+    let Some(lab) = Lab::with_guests("what_keeps_its_promises_on_one_disk_keeps_them_on_layers", 1) else { return };
+    for (fs, device) in [
+        // A log of partial parity closes the write hole.
+        ("ext4@raid5:policy=ppl", "sector+i11:0"),
+        ("ext4@raid1", "sector+i11:each"),
+        ("ext4@luks", "sector"),
+        ("xfs@lvm:stripes=2", "sector"),
+        ("ext4@integrity", "sector"),
+        ("overlay", "request"),
+        ("gocryptfs", "request"),
+    ] {
+        let said = crash(&lab, fs, device).ended_with(0).stdout;
+        assert!(said.contains("No promise was broken in these images"), "{fs}:\n{said}");
+    }
 }

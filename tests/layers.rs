@@ -80,6 +80,8 @@ fn several_disks_are_one_to_a_file_system() {
         let read = results.value(name, "read", "read_bytes");
         assert!((1_048_576.0..8_000_000.0).contains(&read), "{name} read {read} bytes of all its disks");
     }
+    let share = |name: &str| results.value(name, "capacity", "capacity_device");
+    assert!(share("ext4@raid0:disks=4:chunk=64KiB") < 100.0 && share("btrfs:raid1") < 60.0, "{}", share("btrfs:raid1"));
     // The disks work at the same time; a faster disk would be bounded by the way to it.
     let direct = |name: &str| results.value(name, "direct", "elapsed");
     for stripe in ["ext4@raid0:disks=4:chunk=64KiB", "ext4@lvm:stripes=4"] {

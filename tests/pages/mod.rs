@@ -15,11 +15,12 @@ use crate::lab::{Lab, Ran};
 use page::Command;
 
 /// The pages about power cuts: a test knows what each of their commands must find. `blocks` replays all other pages.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 8] = [
     ("docs/explanation/crash-model.md", include_str!("../../docs/explanation/crash-model.md")),
     ("docs/explanation/recovery.md", include_str!("../../docs/explanation/recovery.md")),
     ("docs/reference/crash-disks.md", include_str!("../../docs/reference/crash-disks.md")),
     ("docs/findings/power-cuts.md", include_str!("../../docs/findings/power-cuts.md")),
+    ("docs/findings/arrays.md", include_str!("../../docs/findings/arrays.md")),
     ("docs/findings/document.md", include_str!("../../docs/findings/document.md")),
     ("docs/findings/safety.md", include_str!("../../docs/findings/safety.md")),
     ("docs/findings/recovery.md", include_str!("../../docs/findings/recovery.md")),

@@ -19,6 +19,13 @@ pub mod protocol_task {
     pub const FSCK: &str = "fsck";
     /// Usable space, after mkfs and after all files were removed.
     pub const CAPACITY: &str = "capacity";
+    /// All of them.
+    pub const ALL: [&str; 5] = [MKFS, MOUNT, UMOUNT, FSCK, CAPACITY];
+
+    /// Whether a step of the protocol has this name, and no task.
+    pub fn is_step(name: &str) -> bool {
+        ALL.contains(&name)
+    }
 }
 
 /// The beginning of a cell's note if the machine disturbed it past a limit: it is measured again.

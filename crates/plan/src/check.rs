@@ -11,15 +11,6 @@ use crate::bounds::{MOST_REPEATS, RAM_UNIT, is_word, too_many_tasks};
 use crate::options::parameters;
 use crate::{brought, figures, tasks, title};
 
-/// Steps of the protocol, whose names a task must not have.
-const STEPS: [&str; 5] =
-    [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
-
-/// Whether a step before or after the tasks is called so.
-pub(crate) fn is_step(name: &str) -> bool {
-    STEPS.contains(&name)
-}
-
 /// Variables that are set for tasks, or that change the behaviour of the shell and the standard programs.
 const RESERVED: [&str; 31] = [
     "TEST",
@@ -106,7 +97,7 @@ fn suite_tasks(suite: &Suite, faults: &mut Vec<String>) {
             faults.push(format!("task {number}: the id {:?} must be made of letters, digits, - and _", task.id));
         } else if !seen.insert(&task.id) {
             faults.push(format!("task {}: two tasks have this id; each needs its own", task.id));
-        } else if is_step(&task.id) {
+        } else if protocol_task::is_step(&task.id) {
             faults.push(format!("task {0}: {0} is a step of every cell and measured anyway; take another id", task.id));
         }
         task_faults(task, faults);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mountmark_model::{Bytes, Parameter, Root, Suite, SuiteFigure, Task, shortened};
+use mountmark_model::{Bytes, Parameter, Root, Suite, SuiteFigure, Task, protocol_task, shortened};
 
 use crate::bounds::is_word;
 use crate::error::fault;
@@ -146,7 +146,7 @@ fn name(line: &str) -> String {
     let base = program.rsplit('/').find(|part| !part.is_empty()).unwrap_or("");
     let plain: String = base.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(SHOWN).collect();
     let plain = plain.replace('.', "-");
-    let is_step = check::is_step(&plain);
+    let is_step = protocol_task::is_step(&plain);
     if is_word(&plain) && !is_step {
         plain
     } else {

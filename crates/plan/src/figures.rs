@@ -1,9 +1,8 @@
 //! Numbers that commands print: a `[[figure]]` of a suite becomes a part of the task that prints it.
 
-use mountmark_model::{Direction, PrintedFigure, Suite, Task};
+use mountmark_model::{Direction, PrintedFigure, Suite, Task, protocol_task};
 
 use crate::bounds;
-use crate::check::is_step;
 
 /// Why a suite's figures cannot be found in what its tasks print, as sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {
@@ -13,7 +12,7 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
         if !bounds::is_word(&figure.name) || suite.tasks.iter().any(|task| task.id == figure.name) {
             fault("its name must be made of letters, digits, - and _, and be no task's".into());
         }
-        if is_step(&figure.name) {
+        if protocol_task::is_step(&figure.name) {
             fault("a step before or after the tasks is called so; give it another name".into());
         }
         if suite.figures[..at].iter().any(|known| known.name == figure.name) {

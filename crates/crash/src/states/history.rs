@@ -1,5 +1,6 @@
 //! A recording put in order: which requests changed which part of the disk, from when to when.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use thiserror::Error;
@@ -37,6 +38,12 @@ pub struct Flush {
     /// The granules of the disk that it is of; all there are, of a recording of one disk.
     pub first: u64,
     pub end: u64,
+}
+
+/// What waits for a reply: an index into the changes, or a flush of a part of the disk.
+enum Asked {
+    Change(usize),
+    Flush(Range<u64>),
 }
 
 #[derive(Clone, Debug)]
@@ -94,8 +101,7 @@ impl History {
 
     fn read(&mut self, trace: &Trace, device: &Device) -> Result<(), TraceError> {
         // By number of the request: what waits for a reply, and at which event it arrived.
-        let mut waiting: std::collections::HashMap<u32, Option<(usize, Result<usize, Range<u64>>)>> =
-            Default::default();
+        let mut waiting: HashMap<u32, Option<(usize, Asked)>> = HashMap::new();
         for (event, what) in trace.events.iter().enumerate() {
             match *what {
                 Event::Sent { number, request } => {
@@ -104,7 +110,7 @@ impl History {
                         self.changes.push(change);
                         self.changes.len() - 1
                     });
-                    let change = change.ok_or_else(|| request.range(trace.size));
+                    let change = change.map_or_else(|| Asked::Flush(request.range(trace.size)), Asked::Change);
                     if waiting.insert(number, Some((event, change))).is_some() {
                         return Err(TraceError::SentTwice { number, event });
                     }
@@ -112,11 +118,11 @@ impl History {
                 Event::Done { number, error } => {
                     let asked = waiting.get_mut(&number).and_then(Option::take);
                     match asked.ok_or(TraceError::NotAsked { number, event })? {
-                        (_, Ok(change)) => {
+                        (_, Asked::Change(change)) => {
                             let change = &mut self.changes[change];
                             (change.done, change.failed) = (Some(event), error != 0);
                         }
-                        (sent, Err(range)) if error == 0 => {
+                        (sent, Asked::Flush(range)) if error == 0 => {
                             let (first, end) = (range.start / self.granule, range.end / self.granule);
                             self.flushes.push(Flush { sent, done: event, first, end });
                         }

@@ -15,7 +15,7 @@ use serde::Serialize;
 pub use agreement::{Agreement, Limit, kendall_tau_b};
 pub use compare::{RESAMPLES, compare_study};
 pub use curves::{Curves, Line};
-pub(crate) use table::{Point, Table, is_step};
+pub(crate) use table::{Point, Table};
 pub use warning::{Warning, unfinished};
 
 /// A run compared with one run of a study.

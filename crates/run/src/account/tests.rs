@@ -91,18 +91,6 @@ fn disbelieved(events: &[Event]) -> Option<String> {
 }
 
 #[test]
-fn the_room_of_several_disks_is_a_share_of_all() {
-    let mut cell = cell();
-    cell.configuration.own_disks = Some(4);
-    let mut account = Account::new(&cell);
-    account.take(hello());
-    let values = [(Metric::CAPACITY_DEVICE.id, 390.0), (Metric::CAPACITY.id, 97.5)];
-    account.take(sample("capacity", 0, &values));
-    let found: Vec<f64> = account.result.samples.iter().map(|sample| sample.value).collect();
-    assert_eq!((found, account.fault), (vec![97.5, 97.5], None));
-}
-
-#[test]
 fn an_honest_account_is_kept_whole() {
     let result = finish(&honest());
     assert_eq!(result.outcome, Outcome::Ok);

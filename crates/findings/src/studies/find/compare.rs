@@ -1,14 +1,13 @@
 //! Compares a run with a study.
 
 use libm::log;
-use mountmark_model::{Better, Figure, Metric, Printed, Study, StudyRun};
+use mountmark_model::{Better, Figure, Metric, Printed, Study, StudyRun, protocol_task};
 use mountmark_record::RunRecord;
 use mountmark_stats::bootstrap;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::{geometric_mean, mean};
 
-use crate::studies::find;
 use crate::studies::find::table::title;
 use crate::studies::find::warning::warnings;
 use crate::studies::find::{
@@ -98,7 +97,7 @@ impl Sides<'_> {
     pub fn tasks(&self) -> Vec<&str> {
         let figures = || self.study.figures.iter().filter(|figure| figure.run == self.theirs.id);
         let mut tasks: Vec<&str> = Vec::new();
-        let steps = find::table::STEPS.iter().copied().filter(|step| figures().any(|figure| figure.task == *step));
+        let steps = protocol_task::ALL.iter().copied().filter(|step| figures().any(|figure| figure.task == *step));
         for task in steps.chain(figures().map(|figure| figure.task.as_str())) {
             if !tasks.contains(&task) {
                 tasks.push(task);
@@ -111,7 +110,7 @@ impl Sides<'_> {
         let mut out = Vec::new();
         for metric in Metric::ALL {
             for task in self.tasks() {
-                let comparable = same_suite || find::is_step(task);
+                let comparable = same_suite || protocol_task::is_step(task);
                 let both = |fs: &String| {
                     self.published.mean(fs, task, metric.id).is_some()
                         && self.measured.mean(fs, task, metric.id).is_some()
@@ -170,7 +169,7 @@ impl Sides<'_> {
     fn single(&self, same_suite: bool) -> Vec<Single> {
         let mut out = Vec::new();
         for metric in Metric::ALL {
-            for task in self.tasks().into_iter().filter(|task| same_suite || find::is_step(task)) {
+            for task in self.tasks().into_iter().filter(|task| same_suite || protocol_task::is_step(task)) {
                 let of = |table: &Table, fs: &String| table.mean(fs, task, metric.id);
                 let mut both =
                     self.common.iter().filter_map(|fs| Some((fs, of(self.published, fs)?, of(self.measured, fs)?)));
@@ -193,7 +192,7 @@ impl Sides<'_> {
                 figure.run == self.theirs.id && figure.task == task && is_ours
             };
             for figure in self.study.figures.iter().filter(printed) {
-                let comparable = same_suite || find::is_step(task);
+                let comparable = same_suite || protocol_task::is_step(task);
                 let has = comparable && self.measured.has(task, &figure.metric);
                 if !has && !metrics.contains(&figure.metric) {
                     metrics.push(figure.metric.clone());

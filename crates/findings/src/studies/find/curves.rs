@@ -1,9 +1,8 @@
 //! All figures of a metric over a study's tests, as lines: what articles draw.
 
-use mountmark_model::{Figure, Metric};
+use mountmark_model::{Figure, Metric, protocol_task};
 
 use crate::studies::find::compare::Sides;
-use crate::studies::find::is_step;
 
 /// Fewest file systems with a published figure for a test to be drawn, and fewest such tests.
 const FEWEST: usize = 2;
@@ -61,7 +60,7 @@ impl Sides<'_> {
 
     fn curve(&self, metric: &'static Metric, unit: &str, tasks: &[&str], same_suite: bool) -> Curves {
         let measured = |fs: &String, task: &str| {
-            let comparable = same_suite || is_step(task);
+            let comparable = same_suite || protocol_task::is_step(task);
             self.measured.mean(fs, task, metric.id).filter(|_| comparable)
         };
         let published = |fs: &String, task: &str| self.published.mean(fs, task, metric.id);

@@ -9,14 +9,6 @@ use mountmark_stats::summary::mean;
 use crate::figures::find::series::Figures;
 use crate::options::Options;
 
-/// Steps of the protocol, which are the same in every suite.
-pub(crate) const STEPS: [&str; 5] =
-    [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
-
-pub(crate) fn is_step(task: &str) -> bool {
-    STEPS.contains(&task)
-}
-
 /// A point of a varied parameter, by its place; `None` where nothing is varied.
 pub(crate) type Point = Option<usize>;
 
@@ -38,7 +30,7 @@ impl Table {
         let mut table =
             Table { filesystems: figures.configurations.clone(), vary: run.plan.vary.clone(), ..Table::default() };
         for task in &figures.tasks {
-            if !is_step(run.plan.of_recorded(&task.id).0) {
+            if !protocol_task::is_step(run.plan.of_recorded(&task.id).0) {
                 table.tasks.push((task.id.clone(), task.title.clone()));
             }
             for series in &task.series {
@@ -61,7 +53,7 @@ impl Table {
         let mut seen = HashSet::new();
         for figure in study.figures.iter().filter(|figure| figure.run == run) {
             let Some(value) = figure.point() else { continue };
-            if !is_step(&figure.task) && seen.insert(&figure.task) {
+            if !protocol_task::is_step(&figure.task) && seen.insert(&figure.task) {
                 table.tasks.push((figure.task.clone(), title(study, &figure.task)));
             }
             let key = (figure.fs.clone(), figure.task.clone(), figure.metric.clone());

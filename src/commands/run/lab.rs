@@ -288,6 +288,9 @@ impl LabOptions {
 
     /// Refuses what the lab does not have or cannot use.
     pub fn check(&self) -> Result<()> {
-        Ok(self.given.check(self.lab).map_err(WrongUse)?)
+        self.given.check(self.lab).map_err(WrongUse)?;
+        let kernel = self.given.text(&guest::KERNEL).unwrap_or_default();
+        let is_there = Kernel::several(&kernel).into_iter().try_for_each(Kernel::check_path);
+        is_there.map_err(|error| WrongUse(format!("{error:#}")).into())
     }
 }

@@ -71,10 +71,21 @@ impl Kernel {
         Kernel::from_package(wanted, packages, cache)
     }
 
-    /// The kernels of a list with commas; one that is given by path stands alone, as its path may have commas.
+    /// The kernels of a list with commas; a list that begins with a path is one kernel, as its path may have commas.
     pub fn several(wanted: &str) -> Vec<&str> {
         let all: Vec<&str> = wanted.split(',').map(str::trim).collect();
-        if all.iter().any(|one| layout::is_path(one)) { vec![wanted] } else { all }
+        if layout::is_path(all[0]) { vec![wanted] } else { all }
+    }
+
+    /// Refuses a kernel's path at which nothing is.
+    ///
+    /// # Errors
+    /// As [`Kernel::find`], as far as it is known before anything is fetched.
+    pub fn check_path(wanted: &str) -> Result<()> {
+        if layout::is_path(wanted) {
+            layout::images(&layout::split(wanted)?.0)?;
+        }
+        Ok(())
     }
 
     /// Whether [`Kernel::find`] would fetch nothing.

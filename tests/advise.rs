@@ -103,7 +103,7 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     refused(&["--suite", "varmail", "--room", "100%"], &["--room 100%", "at most 99%"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["everything-returned, nothing"]);
     for (option, value) in [("disk", "ssd,hdd"), ("kernel", "6.1,6.12"), ("machine", "modern,celeron-2006")] {
-        let says = format!("--{option}: an answer is about one {option}");
+        let says = format!("--{option}: this is about one {option}");
         refused(&["--suite", "varmail", &format!("--{option}"), value], &[&says]);
     }
     // A dry run refuses what a search would.

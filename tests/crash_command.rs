@@ -67,6 +67,9 @@ fn a_command_that_cannot_be_checked_is_refused() {
     );
     refused(&["--check", " ", "--", "true"], &["check is empty"]);
     refused(&["--times", "60000", "--check", "true", "--", "true"], &["steps", "are the most"]);
+    let workload = ["--workload", "creat a; fsync a", "--kernel"];
+    refused(&[&workload[..], &["6.1,6.12"]].concat(), &["--kernel: this is about one kernel"]);
+    refused(&[&workload[..], &["nosuch"]].concat(), &["there is no kernel nosuch"]);
     let there = lab.write("there.img", "mine");
     for words in [&["--state", "e0.t0.all", "--export", &there][..], &["--export-log", &there]] {
         let words = [&["--workload", "creat a; fsync a"], words].concat();

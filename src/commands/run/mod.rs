@@ -222,9 +222,7 @@ pub fn check_one_answer(words: &[String], work: &WorkOptions) -> Result<()> {
     let words = ["run", "--dry-run"].into_iter().chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
     arguments.work = work.clone();
-    if let Some(option) = arguments.lab.crossed().1.first().map(|factor| factor.option) {
-        bail!(WrongUse(format!("--{option}: an answer is about one {option}; name one")));
-    }
+    arguments.lab.check_one()?;
     checked(&arguments).map(drop)
 }
 

@@ -57,15 +57,6 @@ fn paths_are_told_from_debians_names() {
 }
 
 #[test]
-fn a_list_has_kernels_of_its_own_unless_it_begins_with_a_path() {
-    assert_eq!(Kernel::several("6.1, sid,vmlinux"), ["6.1", "sid", "vmlinux"]);
-    assert_eq!(Kernel::several("./a,b"), ["./a,b"]);
-    assert!(Kernel::check_path("6.1").is_ok() && Kernel::check_path("host").is_ok());
-    let error = Kernel::check_path("/nowhere/vmlinux,/lib/modules").unwrap_err();
-    assert!(format!("{error:#}").contains("there is no kernel /nowhere/vmlinux;"), "{error:#}");
-}
-
-#[test]
 fn a_path_may_hold_commas() {
     let place = Place::new();
     let (image, modules) = (place.at("a,b/vmlinux"), place.at("c,d"));

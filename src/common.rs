@@ -9,13 +9,11 @@ macro_rules! say {
     }};
 }
 
-use std::fs;
-use std::io::{IsTerminal, Write as _};
-use std::os::unix::fs::PermissionsExt;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
 use mountmark_document::forms::{Form, Subject};
 use mountmark_document::writers::Options as ReportOptions;
@@ -169,16 +167,6 @@ impl FormatOptions {
     }
 }
 
-/// The whole path of a file of `--also`, and the format that its ending names.
-pub fn by_ending<S: Subject>(path: &Path) -> Result<(PathBuf, Format)> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let format = Format::by_ending::<S>(ending).ok_or_else(|| {
-        let path = path.display();
-        WrongUse(format!("--also {path}: its ending names no format that this has; take .md, .json or .html"))
-    })?;
-    Ok((std::path::absolute(path)?, format))
-}
-
 /// The format of a subject by name, or its default.
 pub fn format_of<S: Subject>(name: Option<&str>) -> Result<Format> {
     Ok(Format::find::<S>(name).map_err(|error| WrongUse(format!("--format: {error}")))?)
@@ -274,29 +262,6 @@ pub fn other_work(before: &RunRecord, after: &RunRecord) -> Option<(Vec<String>,
     (!reasons.is_empty()).then_some((reasons, sentence))
 }
 
-/// Writes a file atomically; anything but a regular file is written directly.
-pub fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let context = || format!("cannot write {}", path.display());
-    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return match fs::File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.with_context(context),
-        };
-    }
-    // Replaces the target of a link, not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    path.file_name().context("names no file")?;
-    ensure!(folder.is_dir(), "cannot write {}: there is no folder {}", path.display(), folder.display());
-    // Readable as any file that the user makes, not by the user alone.
-    let mode = fs::Permissions::from_mode(0o666);
-    let mut part =
-        tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder).with_context(context)?;
-    part.write_all(text.as_bytes()).with_context(context)?;
-    part.persist(&path).map_err(|error| error.error).with_context(context)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,12 +278,6 @@ mod tests {
         for wrong in ["", "m", "-1s", "1d", "1.5h", "10x", "99999999999999999999h", "800h"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_report_into_a_folder_that_is_missing_names_the_folder() {
-        let error = write_whole(Path::new("/nonexistent/report.html"), "").unwrap_err();
-        assert_eq!(error.to_string(), "cannot write /nonexistent/report.html: there is no folder /nonexistent");
     }
 
     #[test]

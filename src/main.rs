@@ -15,6 +15,7 @@ mod progress;
 mod stdout;
 mod terminal;
 mod work_options;
+mod written;
 
 use std::process::ExitCode;
 

@@ -37,6 +37,8 @@ pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStr
 fn words(path: &str) -> Result<Vec<String>, WrongUse> {
     let text = mountmark_input::text(Path::new(path), mountmark_input::MOST_TEXT)
         .map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;
+    // Line ends of Windows.
+    let text = text.replace("\r\n", "\n");
     // It must run as it reads: hidden characters are rejected.
     let hidden = |c: char| is_hidden(c) && c != '\t';
     if let Some((line, found)) =
@@ -75,6 +77,7 @@ mod tests {
 
     #[test]
     fn words_stand_where_the_file_stood() {
+        assert_eq!(expanded("run\r\n--jobs 2\r\n", &[]).unwrap(), ["mountmark", "run", "--jobs", "2"]);
         let text = "# every night\nrun --suite mail.toml   # ours\n  --fs 'ext4:mkfs=-O ^metadata_csum\\,x,xfs'\n";
         let words = expanded(text, &["--jobs", "1"]).unwrap();
         let wanted =

@@ -4,6 +4,7 @@ mod brought;
 mod compare;
 mod crash;
 mod parameters;
+mod saved;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,11 @@ use clap::Args;
 use mountmark_corpus::bring::{self, Brought};
 use mountmark_lab::OpenLab;
 use mountmark_lab::image::packages::Packages;
-use mountmark_model::{Bytes, Cell, Direction, Own, Root, Scale, Suite, SuiteFigure, TaskRoot};
+use mountmark_model::{Bytes, Cell, Direction, Own, Root, Scale, SuiteFigure, TaskRoot, names};
 use mountmark_plan::{Catalogue, CommandLine, CrossedFactor, put_command};
 
-use crate::common::{self, WrongUse};
+use crate::common::WrongUse;
+use crate::written;
 pub use crash::{Checked, brought_by};
 
 /// A suite, or a command with what goes with it.
@@ -152,10 +154,13 @@ impl WorkOptions {
         for (path, size, place) in &brought.large {
             say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(*size));
         }
+        for reason in &brought.unsound {
+            say!("mountmark: {reason}; it comes as it is");
+        }
         if let Some(root) = &mut command.root {
             root.environment = brought.environment;
         }
-        let saved = self.save.as_deref().map(|path| saved(path, &command)).transpose()?;
+        let saved = self.save.as_deref().map(|path| saved::text(path, &command)).transpose()?;
         let mut programs = self.programs();
         programs.extend(brought.scripts.into_iter().map(|(_, program)| program));
         Ok(Work { suite: Some(put_command(catalogue, &command)?), compared, programs, saved })
@@ -190,6 +195,9 @@ impl WorkOptions {
         if self.then.iter().any(is_blank) {
             bail!(WrongUse("--then '': the command is empty; give a line for a shell".into()));
         }
+        for name in &self.package {
+            names::package(name).map_err(|reason| WrongUse(format!("--package {name:?}: {reason}")))?;
+        }
         let root =
             self.root.as_deref().map(|path| brought::whole(&format!("--root {}", path.display()), path)).transpose()?;
         let root = root.map(|path| Root {
@@ -218,9 +226,11 @@ impl WorkOptions {
         };
         let path = Path::new(&program);
         let name = path.file_name().unwrap_or_default();
-        let brought = command.with.iter().any(|own| Own::parse(own).called().is_some_and(|called| called == name));
+        // Itself, or the folder in which it lies.
+        let first = path.strip_prefix(".").unwrap_or(path).components().next().map(|part| part.as_os_str());
+        let is_brought = command.with.iter().any(|own| Own::parse(own).called().as_deref() == first);
         let is_here = path.is_file() && !["/bin", "/usr", "/sbin"].iter().any(|folder| path.starts_with(folder));
-        if is_here && !(brought && path.parent() == Some(Path::new("."))) {
+        if is_here && !is_brought {
             bail!(WrongUse(format!(
                 "{program} is a file of this machine; bring it, and call it where the command runs: --with {program} -- ./{}",
                 name.display()
@@ -257,7 +267,7 @@ impl Work {
     /// Writes a command as a suite's file, if that was asked for.
     pub fn save(&self) -> Result<()> {
         let Some((path, text)) = &self.saved else { return Ok(()) };
-        common::write_whole(path, text)?;
+        written::write_whole(path, text)?;
         say!("mountmark: {} has the command as a suite: --suite {}", path.display(), path.display());
         Ok(())
     }
@@ -312,31 +322,3 @@ fn figure(text: &str) -> Result<SuiteFigure> {
 /// What a shell has itself.
 const BUILT_IN: [&str; 14] =
     ["cd", "echo", "printf", "test", "[", "true", "false", "exit", "export", "set", "umask", "ulimit", "wait", "read"];
-
-/// A command as a suite's file, and its text.
-fn saved(path: &Path, command: &CommandLine) -> Result<(PathBuf, String)> {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    if path.extension().is_none_or(|ending| ending != "toml") {
-        bail!(WrongUse(format!("--save {}: a suite is a file that ends in .toml", path.display())));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let missing = |error: std::io::Error| WrongUse(format!("--save {}: {error}", path.display()));
-    let folder = folder.canonicalize().map_err(missing)?;
-    let inside = |own: &str| match Path::new(own).strip_prefix(&folder) {
-        Ok(inside) => Ok(inside.to_string_lossy().into_owned()),
-        Err(_) => Err(WrongUse(format!(
-            "--save {}: {own} does not lie in its folder or below it, where a suite finds its files; save it in a folder above",
-            path.display()
-        ))),
-    };
-    let mut suite: Suite = command.suite()?;
-    suite.name = stem;
-    for own in &mut suite.with {
-        let Own { name, path } = Own::parse(own);
-        *own = Own { path: inside(&path.to_string_lossy())?.into(), name }.text();
-    }
-    if let Some(root) = &mut suite.root {
-        root.path = inside(&root.path)?;
-    }
-    Ok((path.to_owned(), mountmark_plan::written_suite(&suite)?))
-}

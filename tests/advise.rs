@@ -101,6 +101,26 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     refused(&["--suite", "varmail", "--need", "speed"], &["there is no fact", "snapshots"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
     refused(&["--suite", "varmail", "--room", "100%"], &["--room 100%", "at most 99%"]);
+    refused(&["--suite", "varmail", "--survive", "all"], &["everything-returned, nothing"]);
+    for (option, value) in [("disk", "ssd,hdd"), ("kernel", "6.1,6.12"), ("machine", "modern,celeron-2006")] {
+        let says = format!("--{option}: this is about one {option}");
+        refused(&["--suite", "varmail", &format!("--{option}"), value], &[&says]);
+    }
+    // A dry run refuses what a search would.
+    for (words, says) in [
+        (["--budget", "0"], "--budget 0: nothing can be measured"),
+        (["--scale", "0"], "is not a scale"),
+        (["--disk", "nosuch"], "no disk named \"nosuch\""),
+        (["--kernel", "nosuch"], "there is no kernel nosuch"),
+        (["--fs", "ext4,ext4"], "it is in the list twice"),
+        (["--fs", "ext4@luks"], "name the file system alone"),
+        (["--also", "/nowhere/a.md"], "there is no folder /nowhere"),
+    ] {
+        refused(&[&["--suite", "varmail", "--dry-run"], &words[..]].concat(), &[says]);
+    }
+    let mine = lab.write("mine.md", "mine\n");
+    refused(&["--suite", "varmail", "--also", &mine], &["is there already and is no markdown report"]);
+    refused(&["--suite", "varmail", "--", "true"], &["there is a command too"]);
     refused(&["--suite", "varmail", "--also", "x.csv"], &["its ending names no format"]);
     refused(&["--suite", "varmail", "--format", "csv"], &["cannot be written as csv"]);
 }

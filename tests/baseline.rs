@@ -101,6 +101,19 @@ fn what_is_no_baseline_is_refused() {
     let foreign = sound.replace("gone", ".").replace("\"ext4\"", "\"ext4\", \"--no-such\"");
     fs::write(lab.path("foreign.toml"), foreign).unwrap();
     refused(&["check", "foreign.toml"], &["--no-such"]);
+    // What is there and is no baseline stays, and what cannot be written is found before anything is measured.
+    fs::write(lab.path("mine.toml"), "mine = 1\n").unwrap();
+    refused(&["save", "mine.toml", "--fs", "ext4"], &["mine.toml is there already and is no baseline"]);
+    assert_eq!(fs::read_to_string(lab.path("mine.toml")).unwrap(), "mine = 1\n");
+    refused(&["save", ".", "--fs", "ext4"], &["is a folder: name a file in it"]);
+    refused(&["save", "nowhere/bench.toml", "--fs", "ext4"], &["nowhere"]);
+    baseline(&lab, &["save", "/proc/bench.toml", "--fs", "ext4"])
+        .ended_with(3)
+        .says(&["cannot write /proc/bench.toml"]);
+    refused(&["save", "new.toml", "--fs", "ext4", "--repeat", "1"], &["shows no change", "--conditions fixed"]);
+    fs::write(lab.path("mine.md"), "mine\n").unwrap();
+    refused(&["check", "moved.toml", "--also", "mine.md"], &["mine.md is there already and is no markdown report"]);
+    refused(&["check", "moved.toml", "--also", "nowhere/a.md"], &["there is no folder nowhere"]);
     refused(&["check", "moved.toml", "--old", "nowhere"], &["--old nowhere"]);
     refused(&["check", "moved.toml", "--also", "a.pdf"], &["--also a.pdf", ".md"]);
     refused(&["check", "moved.toml", "--fail-on", "2"], &["did you mean 2%"]);

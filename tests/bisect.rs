@@ -196,6 +196,11 @@ fn what_cannot_be_searched_is_refused() {
     kernels(&["--bad", "6.1"], &["are both 6.1.0-", "name two kernels"]);
     kernels(&["--good", "./vmlinux"], &["./vmlinux", "--good-commit"]);
     kernels(&["--format", "csv"], &["csv", "json"]);
+    // Nothing was written for a command that is refused.
+    let saved = lab.path("saved.toml").to_string_lossy().into_owned();
+    let work = ["--task", "true", "--shelf", &folder, "--save", &saved, "--", "true"];
+    kernels(&work, &["--shelf: ", "is no shelf, as it has other things in it"]);
+    assert!(!lab.path("saved.toml").exists());
     refused(&[&["--good", "6.1", "--bad", "9.9"][..], &plain].concat(), 3, &["9.9", "6.12."]);
     refused(&[&["--good", "6.1"][..], &plain].concat(), 2, &["--bad"]);
     refused(&plain, 2, &["--good"]);

@@ -187,9 +187,9 @@ fn workers_end_at_their_time_and_share_the_rest() {
         let all = [&["work", "run"], &words(&plan)[..], &["--shelf", &shelf, "--jobs", "1"], more].concat();
         lab.command(&all)
     };
-    work(&["--until", "1s"]).ended_with(0).says(&["0 cells measured, 0 were there, 4 left, since its time was over"]);
-    work(&["--worker", "1/2"]).ended_with(0).says(&["worker 1/2: 4 cells measured, 0 were there, 0 left"]);
-    work(&["--worker", "2/2"]).ended_with(0).says(&["worker 2/2: 0 cells measured, 4 were there, 0 left"]);
+    work(&["--until", "1s"]).ended_with(0).says(&["0 cells put there, 0 were there, 4 left, since its time was over"]);
+    work(&["--worker", "1/2"]).ended_with(0).says(&["worker 1/2: 4 cells put there, 0 were there, 0 left"]);
+    work(&["--worker", "2/2"]).ended_with(0).says(&["worker 2/2: 0 cells put there, 4 were there, 0 left"]);
     // What this machine would measure is not what the campaign wants.
     let expected = lab.write("expected.json", r#"{"emulator": {}, "version": 1}"#);
     let refused = work(&["--expect", &expected]);
@@ -215,8 +215,36 @@ fn what_cannot_be_measured_elsewhere_is_refused_first() {
     refused(&["--on", &on, "--shelf", &shelf, "--precision", "2%"], 2, "whose cells are known before");
     refused(&["--on", &on, "--shelf", &shelf, "--fresh"], 2, "--on with --fresh");
     refused(&["--on", &on, "--shelf", &shelf, "--detach"], 2, "workers by ssh end with this process");
+    for wrong in ["slurm:time=0s", "slurm:memory=0", "slurm:partition=", &format!("{on},time=1h")] {
+        refused(&["--on", wrong, "--shelf", &shelf], 2, "invalid value");
+    }
+    for (wrong, reason) in [("# none\n", "names no node"), ("-oProxyCommand=x\n", "is no node")] {
+        let wrong = format!("ssh:{}", lab.write("wrong-hosts", wrong));
+        refused(&["--on", &wrong, "--shelf", &shelf], 2, reason);
+    }
     refused(&["--on", "ssh:/nonexistent", "--shelf", &shelf], 3, "cannot read the nodes in /nonexistent");
     refused(&["--detach"], 2, "--on <ENGINE>");
     lab.command(&["campaign", "list"]).ended_with(2).says(&["--shelf FOLDER"]);
-    lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(3).says(&["there is no shelf at"]);
+    lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(2).says(&["there is no shelf at"]);
+    let work = ["work", "run", "--fs", "ext4", "--shelf", &shelf, "--until", "0"];
+    lab.command(&work).ended_with(2).says(&["--until 0: nothing can be measured"]);
+
+    // A damaged campaign is in nobody's way, and is said to be damaged where it is named.
+    lab.command(&["shelf", "export", &shelf]).ended_with(0);
+    lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(0).says(&["there is no campaign on"]);
+    let state = "{\"on\":\"ssh:hosts\",\"from\":\"/nowhere\",\"workers\":[],\"started\":0}";
+    for (name, state) in [("20260101-damaged", "{}"), ("20260102-sound", state)] {
+        let folder = lab.path("shelf/campaigns").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("state.json"), state).unwrap();
+        fs::write(folder.join("keys"), "a\n").unwrap();
+    }
+    let listed = lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(3);
+    listed.says(&["20260101-damaged/state.json is damaged"]);
+    assert!(listed.stdout.contains("20260102-sound  0 of 1 cells"), "{}", listed.text());
+    let campaign = |verb: &str, name: &str, says: &str| {
+        lab.command(&["campaign", verb, name, "--shelf", &shelf]).ended_with(3).says(&[says]);
+    };
+    campaign("watch", "20260101-damaged", "is damaged");
+    campaign("collect", "latest", "cannot start this program once more in /nowhere");
 }

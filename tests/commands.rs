@@ -153,13 +153,17 @@ fn what_cannot_be_measured_is_refused_before_a_guest_starts() {
     refused(&["--study", "hans-2006", "--", "true"], &["has suites of its own"]);
     refused(&["--with", "/nowhere/x", "--", "./x"], &["--with /nowhere/x: No such file or directory"]);
     refused(&["--with", "x=", "--", "./x"], &["--with x=: No such file or directory"]);
-    refused(&["--with", "/dev/zero", "--", "./x"], &["--with /dev/zero: it is neither a file nor a folder"]);
-    refused(&["--with", "/", "--", "./x"], &["--with /: it has no name; give it one: --with NAME=PATH"]);
+    refused(&["--with", "/dev/zero", "--", "./x"], &["cannot bring /dev/zero: it is neither a file nor a folder"]);
+    refused(&["--with", "/", "--", "./x"], &["cannot bring /: it has no name; give it one: NAME=PATH"]);
     refused(&["--", " "], &["-- '': the command is empty"]);
     refused(&["--then", "", "--", "true"], &["--then '': the command is empty"]);
     refused(&["--parameter", "n=1", "--", "true"], &["a name must be a capital letter"]);
     refused(&["--parameter", "N", "--", "true"], &["give a name and a value"]);
     refused(&["--package", "No Such", "--", "true"], &["it is no name of a Debian package"]);
+    refused(&["--package", "", "--", "true"], &["--package \"\": it is no name of a Debian package"]);
+    refused(&["--compare", "N=1,2", "--", "true"], &["1: No such file", "there is no parameter N"]);
+    refused(&["--root", "/", "--", "true"], &["cannot use / as a root: it is all of this machine"]);
+    refused(&["--figure", "tps=", "--", "true"], &["the pattern is empty"]);
     refused(&["--figure", "tps=(", "--", "true"], &["is no regular expression"]);
     refused(&["--figure", "tps[s,up]=x", "--", "true"], &["neither lower nor higher"]);
     refused(&["--figure", "tps", "--", "true"], &["give a name and a pattern"]);
@@ -170,8 +174,18 @@ fn what_cannot_be_measured_is_refused_before_a_guest_starts() {
     fs::write(&text, program).unwrap();
     fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
     refused(&["--with", &text, "--", "./tool"], &["is a program for 64-bit ARM, and guests have x86-64"]);
+    // In a folder it may be what nobody starts.
+    let folder = lab.path("").to_string_lossy().into_owned();
+    let dry = run(&lab, &["--dry-run", "--with", &format!("all={folder}"), "--", "true"]).ended_with(0);
+    dry.says(&["tool is a program for 64-bit ARM", "it comes as it is"]);
+    let _socket = std::os::unix::net::UnixListener::bind(lab.path("socket")).unwrap();
+    let own = "name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\nwith = [\"socket\"]\n[[task]]\nid = \"a\"\ntitle = \"a\"\nrun = \"true\"\n";
+    refused(&["--suite", &lab.write("own.toml", own)], &["cannot bring", "socket: it is neither a file nor a folder"]);
     let zip = lab.write("root.zip", "PK\u{3}\u{4}");
     refused(&["--root", &zip, "--", "sh"], &["this is zip"]);
+    let there = lab.write("there.toml", "mine = 1\n");
+    refused(&["--save", &there, "--", "true"], &["it is there already, and is not this command as a suite"]);
+    assert_eq!(fs::read_to_string(&there).unwrap(), "mine = 1\n");
     let saved = lab.path("saved.toml").to_string_lossy().into_owned();
     refused(&["--with", "/bin/true", "--save", &saved, "--", "true"], &["does not lie in its folder"]);
 }

@@ -67,5 +67,14 @@ fn a_command_that_cannot_be_checked_is_refused() {
     );
     refused(&["--check", " ", "--", "true"], &["check is empty"]);
     refused(&["--times", "60000", "--check", "true", "--", "true"], &["steps", "are the most"]);
+    let workload = ["--workload", "creat a; fsync a", "--kernel"];
+    refused(&[&workload[..], &["6.1,6.12"]].concat(), &["--kernel: this is about one kernel"]);
+    refused(&[&workload[..], &["nosuch"]].concat(), &["there is no kernel nosuch"]);
+    let there = lab.write("there.img", "mine");
+    for words in [&["--state", "e0.t0.all", "--export", &there][..], &["--export-log", &there]] {
+        let words = [&["--workload", "creat a; fsync a"], words].concat();
+        refused(&words, &["there.img is there already and is no empty file"]);
+    }
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), "mine");
     refused(&["--with", "/no/such", "--check", "true", "--", "true"], &["/no/such"]);
 }

@@ -147,6 +147,7 @@ fn a_history_that_cannot_be_is_refused() {
         &["is too little for files of this profile; size=256MiB"],
     );
     refused(&["--age", &format!("git:{folder},commits=3")], &["is no git repository"]);
+    refused(&["--age", "seed:4,seed:04"], &["--age: seed:4 and seed:04 are one history"]);
     refused(&["--age", "none,none"], &["--age: none is there twice"]);
     refused(&["--lab", "host", "--dir", "/tmp", "--age", "seed:3"], &["--age has no effect with --dir /tmp"]);
 }

@@ -101,6 +101,23 @@ fn suites_with_faults_are_refused_where_they_are() {
 }
 
 #[test]
+fn what_cannot_be_recorded_is_refused_first() {
+    let lab = Lab::without_guests();
+    let (full, new) = (lab.path(""), lab.path("new"));
+    for (options, command, says) in [
+        (["--environment", "A=B"], "true", "--environment A=B: there is no such variable here"),
+        (["--environment", "NO_SUCH_VARIABLE"], "true", "there is no such variable here"),
+        (["--limit", "lots"], "true", "is not a size"),
+        (["--out-dir", &full.to_string_lossy()], "true", "is not empty; name another folder"),
+        (["--out-dir", &new.to_string_lossy()], "", "no command was given"),
+        (["--out-dir", &new.to_string_lossy()], "no-such-program", "no-such-program: command not found"),
+    ] {
+        lab.command(&["record", options[0], options[1], "--", command]).ended_with(2).says(&[says]);
+    }
+    assert!(!new.exists());
+}
+
+#[test]
 fn a_plan_file_stands_for_its_words() {
     let lab = Lab::without_guests();
     let plan = lab.write("nightly.plan", "# every night\nrun --scale 0.5\n  --fs 'ext4,etx3'\n");

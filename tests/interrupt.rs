@@ -157,6 +157,8 @@ fn an_interrupted_run_can_be_resumed_and_is_then_like_any_other() {
     ran.says(&[" keeps 1 cell of 2", "mountmark resume 2", &format!(" --out {out} runs the others")]);
     let unknown = lab.command(&["resume", "nonsense", "--out", &out]).ended_with(2);
     unknown.says(&["nonsense"]);
+    let foreign = lab.command(&["resume", "--shelf", &out, "--out", &out]).ended_with(2);
+    foreign.says(&["--shelf: ", "is no shelf, as it has other things in it"]);
     let resumed = lab.command(&["resume", "--format", "json", "--out", &out]).ended_with(0);
     resumed.says(&["1 cell (", "[1/1]"]);
     let resumed = resumed.results();

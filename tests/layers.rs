@@ -104,7 +104,14 @@ fn layers_that_cannot_be_are_refused() {
     let refused = |arguments: &[&str], said: &[&str]| lab.run(arguments).ended_with(2).says(said);
     refused(&["--fs", "ext4@lusk"], &["no layer named \"lusk\"", "did you mean luks?"]);
     refused(&["--fs", "ext4@raid5:disks=2"], &["takes 3 to 16 disks"]);
-    refused(&["--fs", "ext4@raid0:chunk=1000"], &["a multiple of 1.00 KiB"]);
+    for chunk in
+        ["raid0:chunk=1000", "raid5:chunk=3KiB", "raid6:chunk=2KiB", "raid10:chunk=0", "lvm:stripes=2:chunk=12KiB"]
+    {
+        refused(&["--fs", &format!("ext4@{chunk}")], &["give one of", "64KiB"]);
+    }
+    refused(&["--fs", "ext4@luks:key-size=7"], &["key-size=7: give one of", "512"]);
+    refused(&["--fs", "ext4@luks:cipher=foo"], &["cipher=foo: give one of", "aes-xts-plain64"]);
+    refused(&["--fs", "ext4@luks:iterations=3"], &["iterations=3: give one of", "1000"]);
     refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
     let crash = lab.command(&["crash", "--fs", "ext4@luks", "--workload", "rename-fsync-file"]).ended_with(2);
     crash.says(&["not tried below layers yet"]);

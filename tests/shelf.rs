@@ -189,7 +189,26 @@ fn what_is_no_shelf_is_refused() {
     for share in ["2", "101%", "-1%"] {
         lab.run(&["--suite", &suite, "--fs", "ext4", &format!("--verify={share}")]).ended_with(2).says(&["percentage"]);
     }
+    for verb in ["list", "check"] {
+        lab.command(&["shelf", verb, "--shelf", &folder]).ended_with(2).says(&["is no shelf, as it has other things"]);
+    }
+    lab.command(&["shelf", "prune", "0", "--shelf", &folder]).ended_with(2).says(&["is no shelf"]);
     assert_eq!(fs::read_dir(&shelf).unwrap().count(), 1);
+
+    // What is only read is not written to.
+    let own = lab.path("own").to_string_lossy().into_owned();
+    lab.command(&["shelf", "prune", "0", "--shelf", &own]).ended_with(2).says(&["there is no shelf at"]);
+    lab.command(&["shelf", "export", &own]).ended_with(0);
+    let read = format!("{own}:ro");
+    lab.command(&["shelf", "list", "--shelf", &read]).ended_with(0);
+    for words in [&["prune", "0", "--shelf", &read][..], &["import", &own, "--shelf", &read], &["export", &read]] {
+        lab.command(&[&["shelf"], words].concat()).ended_with(2).says(&["is only read, and this writes to it"]);
+    }
+    let key = lab.path("new-key");
+    lab.command(&["shelf", "key", &key.to_string_lossy(), "--name", "a#b"]).ended_with(2).says(&["one line without #"]);
+    assert!(!key.exists(), "a key was made, and the command refused");
+    let letter = shelf.join("letter.txt").to_string_lossy().into_owned();
+    lab.command(&["shelf", "key", &letter]).ended_with(2).says(&["has no private key"]);
 }
 
 /// A shelf that takes no more: the run goes on, and says so.

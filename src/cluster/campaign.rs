@@ -14,6 +14,9 @@ use crate::common::WrongUse;
 /// The folder of campaigns on a shelf.
 const FOLDER: &str = "campaigns";
 
+/// The file with what is stored of a campaign.
+const STATE: &str = "state.json";
+
 /// The beginning of names of files that say which cells failed; their ends are keys.
 const FAILED: &str = "failed-";
 
@@ -76,15 +79,15 @@ impl Campaign {
             let path = folder.join(name);
             mountmark_input::text(&path, 64 << 20).with_context(|| format!("cannot read {}", path.display()))
         };
-        let stored = serde_json::from_str(&text("state.json")?)
-            .with_context(|| format!("{} is damaged", folder.join("state.json").display()))?;
+        let stored = serde_json::from_str(&text(STATE)?)
+            .with_context(|| format!("{} is damaged", folder.join(STATE).display()))?;
         let keys = text("keys")?.lines().map(str::to_owned).collect();
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Campaign { name, folder, keys, stored })
     }
 
     fn store(&self) -> Result<()> {
-        let path = self.folder.join("state.json");
+        let path = self.folder.join(STATE);
         let write = || -> Result<()> {
             let new = self.folder.join("state.json.new");
             fs::write(&new, serde_json::to_vec_pretty(&self.stored)?)?;
@@ -148,6 +151,9 @@ pub fn list(shelf: &Path) -> Vec<Result<Campaign>> {
 
 /// The campaign of this name, or beginning of a name, or `latest`.
 pub fn find(shelf: &Path, name: &str) -> Result<Campaign> {
+    if !name.contains('/') && shelf.join(FOLDER).join(name).join(STATE).exists() {
+        return Campaign::open(shelf.join(FOLDER).join(name));
+    }
     // A damaged one is not in the way of the others.
     let mut all: Vec<Campaign> = list(shelf).into_iter().filter_map(Result::ok).collect();
     if name == "latest"

@@ -12,6 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
+use mountmark_model::Bytes;
 
 pub use campaign::{Campaign, find, has_failed, list, note_failure};
 pub use watch::{Ended, watch};
@@ -98,24 +99,32 @@ impl FromStr for On {
             _ => return Err(format!("there is no engine {engine:?}: slurm, or ssh:FILE")),
         }
         for word in words {
-            let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not NAME=VALUE"))?;
+            let pair = word.split_once('=').filter(|(_, value)| !value.is_empty());
+            let (name, value) = pair.ok_or_else(|| format!("`{word}` is not NAME=VALUE"))?;
             let number =
                 || value.parse().ok().filter(|number| *number > 0).ok_or(format!("`{word}` needs a number from 1"));
             match (name, &mut on.engine) {
                 ("workers", _) => on.workers = number()?,
                 ("cpus", _) => on.cpus = number()?,
-                ("time", _) => on.time = Some(common::duration(value)?),
+                // Workers by ssh end with this process.
+                ("time", EngineKind::Slurm { .. }) => {
+                    let time = Some(common::duration(value)?).filter(|time| !time.is_zero());
+                    on.time = Some(time.ok_or(format!("`{word}`: a worker needs time"))?);
+                }
                 ("memory", _) => {
-                    value.parse::<mountmark_model::Bytes>().map_err(|error| format!("memory: {error}"))?;
+                    let memory: Bytes = value.parse().map_err(|error| format!("memory: {error}"))?;
+                    if memory.0 == 0 {
+                        return Err(format!("`{word}`: a guest needs memory"));
+                    }
                     on.memory = Some(value.to_owned());
                 }
                 ("partition", EngineKind::Slurm { partition, .. }) => *partition = Some(value.to_owned()),
                 ("account", EngineKind::Slurm { account, .. }) => *account = Some(value.to_owned()),
                 _ => {
                     return Err(format!(
-                        "{engine} has no option {name:?}: workers, cpus, time, memory{}",
+                        "{engine} has no option {name:?}: workers, cpus, memory{}",
                         match on.engine {
-                            EngineKind::Slurm { .. } => ", partition, account",
+                            EngineKind::Slurm { .. } => ", time, partition, account",
                             EngineKind::Ssh { .. } => "",
                         }
                     ));
@@ -167,6 +176,10 @@ mod tests {
             "slurm:nodes=3",
             "ssh:f,partition=a",
             "slurm:time=1y",
+            "slurm:time=0s",
+            "slurm:memory=0",
+            "slurm:partition=",
+            "ssh:f,time=1h",
         ] {
             assert!(wrong.parse::<On>().is_err(), "{wrong}");
         }

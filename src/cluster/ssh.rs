@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::{Engine, Job};
+use crate::common::WrongUse;
 
 pub struct Ssh {
     nodes: Vec<String>,
@@ -22,10 +23,10 @@ impl Ssh {
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         let nodes: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
         if let Some(wrong) = nodes.iter().find(|node| node.starts_with('-') || node.contains(char::is_whitespace)) {
-            bail!("{}: `{wrong}` is no node; one a line, such as user@host", path.display());
+            bail!(WrongUse(format!("{}: `{wrong}` is no node; one a line, such as user@host", path.display())));
         }
         if nodes.is_empty() {
-            bail!("{} names no node; one a line, such as user@host", path.display());
+            bail!(WrongUse(format!("{} names no node; one a line, such as user@host", path.display())));
         }
         Ok(Ssh { nodes, children: Vec::new(), started: 0 })
     }

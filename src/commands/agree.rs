@@ -12,6 +12,7 @@ use mountmark_plan::{Catalogue, Entry, Origin};
 use super::compare::agreement;
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
+use crate::written;
 
 /// Record how far the virtual lab's order of file systems agrees with a real machine's
 #[derive(Args)]
@@ -51,6 +52,9 @@ pub fn name(text: &str) -> Result<String, String> {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let found = agreement::find(&arguments.store, &arguments.model, &arguments.machine, arguments.anyway)?;
+    if let Some(path) = &arguments.output {
+        written::check("--output", path, "agreement", &|start| start.contains("[[suite]]\nsuite = "))?;
+    }
     let catalogue = catalogue::load()?;
     let name = &arguments.name;
     if matches!(catalogue.origin::<MachineAgreement>(name), Some(Origin::BuiltIn)) && arguments.output.is_none() {
@@ -78,7 +82,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     };
     let text = toml::to_string(&accord)?;
     common::print(&common::written(&ModelBeside(&found), None)?)?;
-    common::write_whole(&path, &text)?;
+    written::write_whole(&path, &text)?;
     say!("mountmark: wrote {}", path.display());
     Ok(common::DONE)
 }

@@ -1,13 +1,13 @@
 //! `mountmark campaign`: campaigns that workers elsewhere go on with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use mountmark_shelf::{Access, Folder};
 
-use super::run::{Stop, place};
+use super::run::{Stop, named};
 use crate::cluster::{self, Ended, On};
 use crate::common;
 
@@ -50,23 +50,11 @@ enum Verb {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let shelf = arguments.shelf.ok_or_else(|| common::WrongUse("name the campaign's shelf: --shelf FOLDER".into()))?;
-    let shelf = place(&shelf).0;
-    let folder = Folder::open(&shelf, Access::Read)?;
+    let folder = named("--shelf", &shelf, Access::Read)?;
+    // Plans are followed where they were begun, which may be another folder than this.
+    let shelf = std::path::absolute(&folder.path)?;
     match arguments.verb {
-        Verb::List => {
-            let there = folder.keys();
-            for campaign in cluster::list(&shelf) {
-                let campaign = campaign?;
-                let found = campaign.keys.iter().filter(|key| there.contains(*key)).count();
-                let (all, started) = (campaign.keys.len(), campaign.started());
-                let on = campaign.on();
-                common::print(&format!(
-                    "{}  {found} of {all} cells  {started} workers started  {on}\n",
-                    campaign.name
-                ))?;
-            }
-            Ok(common::DONE)
-        }
+        Verb::List => list(&folder, &shelf),
         Verb::Watch { campaign } => {
             let mut campaign = cluster::find(&shelf, &campaign)?;
             let on: On = campaign.on().parse().map_err(common::WrongUse)?;
@@ -88,10 +76,33 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
 }
 
+fn list(folder: &Folder, shelf: &Path) -> Result<u8> {
+    let all = cluster::list(shelf);
+    if all.is_empty() {
+        say!("mountmark: there is no campaign on {}", shelf.display());
+    }
+    let (there, mut code) = (folder.keys(), common::DONE);
+    for campaign in all {
+        match campaign {
+            Ok(campaign) => {
+                let found = campaign.keys.iter().filter(|key| there.contains(*key)).count();
+                let (name, all, started, on) = (&campaign.name, campaign.keys.len(), campaign.started(), campaign.on());
+                common::print(&format!("{name}  {found} of {all} cells  {started} workers started  {on}\n"))?;
+            }
+            Err(error) => {
+                say!("mountmark: {error:#}");
+                code = common::CANNOT_RUN;
+            }
+        }
+    }
+    Ok(code)
+}
+
 /// Runs the campaign's plan as it was typed, where it was typed.
 fn collect(campaign: &cluster::Campaign) -> Result<u8> {
     let mut command = Command::new("/proc/self/exe");
     command.arg(format!("@{}", campaign.plan().display())).current_dir(campaign.from());
-    let status = command.status().context("cannot start this program once more")?;
+    let failed = || format!("cannot start this program once more in {}", campaign.from().display());
+    let status = command.status().with_context(failed)?;
     Ok(status.code().map_or(common::FAILED, |code| code as u8))
 }

@@ -112,8 +112,8 @@ fn formats() -> String {
 const BUILT: &str = " (its first run builds its module)";
 
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
+    options.check_one()?;
     let machine = catalogue.get::<Machine>(&options.machine())?;
-    options.check()?;
     if let Some(option) = [&DISK, &IF, &PROFILE].into_iter().find(|option| options.given.has(option)) {
         return Err(WrongUse(format!("--{}: nothing is measured for a list; leave it out", option.name)).into());
     }

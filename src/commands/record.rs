@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_capture::{Command, Contents, Ended, Pack, Packed, Recording, Refusal, record, suite_name};
 use mountmark_model::{Bytes, counted};
@@ -41,6 +41,11 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let here = std::env::current_dir().context("the working directory")?;
+    if let Some(name) = arguments.environment.iter().find(|name| std::env::var_os(name).is_none()) {
+        bail!(WrongUse(format!(
+            "--environment {name}: there is no such variable here; set it, and give its name alone"
+        )));
+    }
     let mut command = match Command::new(arguments.command, &here, &arguments.environment) {
         Ok(command) => command,
         Err(refusal) => return Err(WrongUse(refusal.to_string()).into()),
@@ -99,7 +104,7 @@ fn usable(output: &Path, folder: &Path) -> Result<PathBuf> {
     }
     match fs::read_dir(&path) {
         Ok(mut entries) => match entries.next() {
-            Some(_) => Err(wrong("is not empty").into()),
+            Some(_) => Err(wrong("is not empty; name another folder, --out-dir FOLDER").into()),
             None => Ok(path),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(path),

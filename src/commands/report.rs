@@ -23,7 +23,8 @@ use super::why::{self, Explained, ProfileOptions};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, SurviveOptions, WrongUse};
 use crate::costs::CostsOptions;
-use target::{Target, refuse_foreign};
+use crate::written;
+use target::Target;
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
 #[derive(Args)]
@@ -90,7 +91,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         loaded(&store, &names)?.into_iter().map(|run| arguments.survive.keep(run)).collect::<Result<Vec<_>>>()?;
     let target = target::target(&arguments, format, &runs, of);
     if let Target::File(path) = &target {
-        refuse_foreign(path, format)?;
+        target::check(path, format)?;
     }
 
     let found: Vec<Findings> =
@@ -142,7 +143,7 @@ fn write(target: Target, text: &str) -> Result<u8> {
     match target {
         Target::Stdout => common::print(text)?,
         Target::File(path) => {
-            common::write_whole(&path, text)?;
+            written::write_whole(&path, text)?;
             say!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
         }
     }
@@ -246,7 +247,7 @@ fn by_power_cuts(study: &Study, format: Format, arguments: &Arguments, catalogue
     let judged = by_several(vec![judge(None, Some(study), arguments, catalogue)?]);
     let target = target::target(arguments, format, &[], Some(study));
     if let Target::File(path) = &target {
-        refuse_foreign(path, format)?;
+        target::check(path, format)?;
     }
     let text = format.write(&Reports { runs: &[], claims: Some(&judged) }, &common::report_options())?;
     write(target, &text)

@@ -60,6 +60,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let run = arguments.store.load(&arguments.run)?;
     arguments.store.open_read_only()?.check_idle(&run.id, arguments.force)?;
     let rest = rest(&run)?;
+    arguments.shelf.check(rest.lab, false)?;
     if !rest.cells.is_empty() && !rest.lab.capabilities().exact_clock {
         wall::is_own(&run, arguments.store.open_read_only()?.path())?;
     }

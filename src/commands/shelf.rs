@@ -10,7 +10,7 @@ use mountmark_model::{Bytes, counted, visible};
 use mountmark_record::Timestamp;
 use mountmark_shelf::{Access, Entry, Folder, Imported, Signer};
 
-use super::run::{own_shelf, place};
+use super::run::{named, own_shelf, wrong};
 use crate::common::{self, WrongUse};
 
 /// List, check, copy and evict measured cells that are kept on shelves
@@ -61,23 +61,23 @@ enum Verb {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let own = own_shelf();
-    let here = arguments.shelf.as_deref().map_or(own, |path| place(path).0);
+    let here = arguments.shelf.unwrap_or_else(own_shelf);
+    let shelf = |access| named("--shelf", &here, access);
     match arguments.verb {
-        Verb::List => list(&open(&here)?),
-        Verb::Check => check(&open(&here)?),
-        Verb::Export { to } => copy(&open(&here)?, &Folder::open(&place(&to).0, Access::Write)?),
-        Verb::Import { from } => copy(&open(&place(&from).0)?, &Folder::open(&here, Access::Write)?),
+        Verb::List => list(&shelf(Access::Read)?),
+        Verb::Check => check(&shelf(Access::Read)?),
+        Verb::Export { to } => copy(&shelf(Access::Read)?, &named("export to", &to, Access::Write)?),
+        Verb::Import { from } => copy(&named("import from", &from, Access::Read)?, &shelf(Access::Write)?),
         Verb::Key { file, name } => key(&file, name),
         Verb::Prune { keep: None, older: None } => {
             bail!(WrongUse("prune needs the size that may stay, such as 500MiB, or --older DAYS".into()))
         }
-        Verb::Prune { keep, older } => prune(&open(&here)?, keep, older),
+        Verb::Prune { keep, older } => {
+            // It is looked for before it is pruned: none is made.
+            shelf(Access::Read)?;
+            prune(&shelf(Access::Write)?, keep, older)
+        }
     }
-}
-
-fn open(path: &Path) -> Result<Folder> {
-    Folder::open(path, Access::Read)
 }
 
 fn list(shelf: &Folder) -> Result<u8> {
@@ -142,12 +142,13 @@ fn copy(from: &Folder, to: &Folder) -> Result<u8> {
 }
 
 fn key(file: &Path, name: Option<String>) -> Result<u8> {
-    let signer = if file.exists() { Signer::read(file)? } else { Signer::make(file)? };
     let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = name.unwrap_or_else(host);
     if name.trim().is_empty() || name.trim().contains(['\n', '#']) {
         bail!(WrongUse("--name: a name is one line without #".into()));
     }
+    let signer = if file.exists() { Signer::read(file) } else { Signer::make(file) };
+    let signer = signer.map_err(|error| wrong("shelf key", error))?;
     common::print(&format!("{} {}\n", signer.public(), visible(name.trim())))?;
     Ok(common::DONE)
 }

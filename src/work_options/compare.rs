@@ -98,7 +98,9 @@ impl<'a> Asked<'a> {
     fn paths(&self) -> Result<Vec<PathBuf>> {
         let whole = |path: &&str| {
             let known = Path::new(path).canonicalize();
-            known.map_err(|error| self.wrong(&format!("{path}: {error}")))
+            let hint = self.name.filter(|_| path.parse::<Bytes>().is_ok());
+            let hint = hint.map_or(String::new(), |name| format!(", and there is no parameter {name}"));
+            known.map_err(|error| self.wrong(&format!("{path}: {error}{hint}")))
         };
         let paths: Vec<PathBuf> = self.values.iter().map(whole).collect::<Result<_, _>>()?;
         if let Some(at) = (1..paths.len()).find(|at| paths[..*at].contains(&paths[*at])) {

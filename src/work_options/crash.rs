@@ -111,6 +111,9 @@ fn brought(with: &[String]) -> Result<Option<(String, String)>> {
     let with: Vec<Own> = with.iter().map(|own| Own::parse(own)).collect();
     let bring = Bring { root: None, over: true, with, folder: Said::BROUGHT.to_owned() };
     let found = mountmark_corpus::bring::examine(&bring).map_err(|error| WrongUse(format!("{error:#}")))?;
+    for reason in &found.unsound {
+        say!("mountmark: {reason}; it comes as it is");
+    }
     if let Some((path, size, _)) = found.large.first() {
         bail!(WrongUse(format!(
             "--with {}: it has {}, and what power cuts interrupt lies in the guest's memory, which has room for {}",

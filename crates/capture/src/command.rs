@@ -152,7 +152,7 @@ pub fn quoted(word: &str) -> String {
 fn find(name: &OsStr, folder: &Path, path: &OsStr) -> Result<PathBuf> {
     let shown = || name.to_string_lossy().into_owned();
     if name.is_empty() {
-        return Err(Refusal::NotFound(shown()));
+        return Err(Refusal::NoCommand);
     }
     let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
         vec![folder.join(name)]

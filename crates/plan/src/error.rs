@@ -39,8 +39,8 @@ pub enum PlanError {
     /// Every requested configuration has a reason not to run.
     #[error("nothing is left to run:\n{}", .0.iter().map(|(name, reason)| format!("{name}: {reason}")).collect::<Vec<_>>().join("\n"))]
     AllSkipped(Vec<(String, String)>),
-    #[error("the corpus could not be made")]
-    Corpus(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Corpus(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// A fault of a file, which is named `file`.

@@ -42,6 +42,7 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
 /// Why a pattern finds no number.
 fn pattern_fault(pattern: &str) -> Option<String> {
     match regex_lite::Regex::new(pattern) {
+        Ok(_) if pattern.is_empty() => Some("the pattern is empty; write one with a group around the number".into()),
         Ok(found) if found.captures_len() > 2 => {
             Some(format!("{pattern:?} has several groups; keep one around the number, and write (?:...) for others"))
         }

@@ -1,18 +1,19 @@
 //! Which file systems are asked, and which are left out by fact.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mountmark_findings::advice::LeftOut;
 use mountmark_model::FileSystem;
 use mountmark_model::facts::{Fact, Topic};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
+use crate::common::WrongUse;
 
 /// The file systems that meet the needs, in the user's order or the catalogue's; the others are left out, with the reason.
 pub fn choose(catalogue: &Catalogue, arguments: &Arguments, left_out: &mut Vec<LeftOut>) -> Result<Vec<String>> {
     let named: Vec<&FileSystem> = match arguments.fs.is_empty() {
         true => catalogue.list::<FileSystem>().collect(),
-        false => arguments.fs.iter().map(|name| catalogue.get::<FileSystem>(name)).collect::<Result<_, _>>()?,
+        false => arguments.fs.iter().map(|name| named(catalogue, name)).collect::<Result<_>>()?,
     };
     let mut chosen = Vec::new();
     for filesystem in named {
@@ -22,6 +23,13 @@ pub fn choose(catalogue: &Catalogue, arguments: &Arguments, left_out: &mut Vec<L
         }
     }
     Ok(chosen)
+}
+
+fn named<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a FileSystem> {
+    if name.contains([':', '@', '#']) {
+        bail!(WrongUse(format!("--fs {name}: name the file system alone; advise asks its options itself")));
+    }
+    Ok(catalogue.get::<FileSystem>(name)?)
 }
 
 /// Why a file system is not asked, as a sentence's end.

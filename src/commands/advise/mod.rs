@@ -32,12 +32,14 @@ use super::why::{self, ProfileOptions};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::work_options::WorkOptions;
+use crate::written;
 use search::Search;
 
 /// Say which file system, made and mounted how, a work should run on, and why
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename --room 80%\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, cuts their power while a guest syncs as the work does, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere."
+    after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename --room 80%\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, cuts their power while a guest syncs as the work does, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere.",
+    mut_arg("suite", |suite| suite.help("The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini)"))
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -110,7 +112,10 @@ pub struct Arguments {
 struct Wanted(Option<Survive>);
 
 fn survive(text: &str) -> Result<Wanted, String> {
-    if text == "nothing" { Ok(Wanted(None)) } else { text.parse().map(|found| Wanted(Some(found))) }
+    match text {
+        "nothing" => Ok(Wanted(None)),
+        _ => text.parse().map(|found| Wanted(Some(found))).map_err(|reason: String| format!("{reason}, nothing")),
+    }
 }
 
 pub fn run(given: Arguments) -> Result<u8> {
@@ -122,23 +127,22 @@ pub fn run(given: Arguments) -> Result<u8> {
         None => (given, again::words()?, None),
     };
     common::format_of::<Advised>(arguments.format.as_deref())?;
-    let also = arguments.also.iter().map(|path| common::by_ending::<Advised>(path)).collect::<Result<Vec<_>>>()?;
+    let also = written::also::<Advised>(&arguments.also)?;
     if !arguments.work.is_given() {
         bail!(WrongUse("say what the work is: --suite NAME, or a command after --".into()));
     }
     if arguments.work.is_compared() {
         bail!(WrongUse("--compare: advice is about file systems; use mountmark run for two builds".into()));
     }
-    super::run::check_jobs(arguments.jobs)?;
+    if arguments.budget.is_zero() {
+        bail!(WrongUse("--budget 0: nothing can be measured in no time".into()));
+    }
     if let Some(share) = &arguments.room {
         fill_percent(share).map_err(|error| WrongUse(error.to_string().replacen("--fill", "--room", 1)))?;
     }
     let catalogue = catalogue::load()?;
     if held::age(arguments.age.as_deref(), arguments.seed, &catalogue, false)?.1.is_some() {
         bail!(WrongUse("--age: an answer is about one history; name one".into()));
-    }
-    if let Some(suite) = &arguments.work.suite {
-        catalogue.suite(suite)?;
     }
     let mut search = Search::new(&arguments);
     let chosen = candidates::choose(&catalogue, &arguments, &mut search.race.left_out)?;
@@ -149,6 +153,7 @@ pub fn run(given: Arguments) -> Result<u8> {
         say!("mountmark: no file system meets these needs{nearest}");
         return Ok(common::FAILED);
     };
+    search.runs.check(&chosen)?;
     if arguments.dry_run {
         common::print(&candidates::told(&catalogue, &chosen, &search.race.left_out)?)?;
         return Ok(common::DONE);
@@ -166,7 +171,7 @@ pub fn run(given: Arguments) -> Result<u8> {
     let advice = Advice { words, before, ..advice(&catalogue, &arguments, &mut search, answer)? };
     common::print(&common::written(&Advised(&advice), arguments.format.as_deref())?)?;
     for (path, format) in &also {
-        common::write_whole(path, &format.write(&Advised(&advice), &Options::default())?)?;
+        written::write_whole(path, &format.write(&Advised(&advice), &Options::default())?)?;
         say!("mountmark: wrote {}", path.display());
     }
     if let Some(code) = search.runs.stopped {

@@ -85,8 +85,13 @@ impl<'a> Runs<'a> {
         is_over
     }
 
-    /// A run of these configurations beside one another, with further words; `None` if the user stopped it.
-    pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str]) -> Result<Option<RunRecord>> {
+    /// Refuses what no run of these file systems could have, before the first.
+    pub fn check(&self, names: &[String]) -> Result<()> {
+        run::check_one_answer(&self.words(names, 1, &[]), &self.arguments.work)
+    }
+
+    /// The words of a run of these configurations beside one another, with further words.
+    fn words(&self, names: &[String], repeats: u32, more: &[&str]) -> Vec<String> {
         let arguments = self.arguments;
         let mut words: Vec<String> = Vec::new();
         let mut add = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
@@ -114,6 +119,12 @@ impl<'a> Runs<'a> {
             add("--disk-size", &size.0.to_string());
         }
         words.extend(more.iter().map(|word| (*word).to_owned()));
+        words
+    }
+
+    /// A run of these configurations beside one another, with further words; `None` if the user stopped it.
+    pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str]) -> Result<Option<RunRecord>> {
+        let (arguments, words) = (self.arguments, self.words(names, repeats, more));
         let begin = Instant::now();
         match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
             Ok(run) => {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::ledger::{self, Line};
 use crate::commands::resume::difference;
 use crate::common::WrongUse;
+use crate::written;
 
 /// Of this file. Another number is another program's.
 const FORMAT: u32 = 1;
@@ -80,6 +81,11 @@ impl Baseline {
             cell: run.cells.iter().map(measured).collect(),
             time: ledgers.iter().map(spent).collect(),
         })
+    }
+
+    /// Refuses a file in whose place no baseline can be put, before anything is measured.
+    pub fn check(path: &Path) -> Result<()> {
+        written::check("baseline save", path, "baseline", &|start| start.starts_with(HEAD))
     }
 
     pub fn read(path: &Path) -> Result<Baseline> {

@@ -20,7 +20,7 @@ use super::compare::runs::share;
 use super::run::{self, Stop};
 use super::why::{self, ProfileOptions, Wanted};
 use crate::common::{self, StoreOptions, WrongUse};
-use crate::plan_file;
+use crate::{plan_file, written};
 use file::Baseline;
 
 /// Keep exact figures in a file, and check that they still hold, for CI
@@ -89,6 +89,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 fn save(Save { file, mut run }: Save) -> Result<u8> {
     run.refuse_for_baseline()?;
     let words = words(&file)?;
+    Baseline::check(&file)?;
     let folder = from_file(&file)?;
     let store = run.set_profiled();
     let measured = match run::unseen(&run, &common::own_command_line())? {
@@ -105,7 +106,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
     let Some(ledgers) = ledgers(&measured, &store, &stop, &|_, _| true)? else { return Ok(stop.code()) };
     let baseline = Baseline::of(&measured, folder, words, &ledgers)?;
     let text = baseline.text()?;
-    common::write_whole(&file, &text)?;
+    written::write_whole(&file, &text)?;
     let cells = measured.cells.len();
     say!("mountmark: {} has the figures of {}", file.display(), mountmark_model::counted(cells, "cell"));
     Ok(common::DONE)
@@ -113,7 +114,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
 
 fn check(arguments: &Check) -> Result<u8> {
     common::format_of::<Gate>(arguments.format.as_deref())?;
-    let also = arguments.also.iter().map(|path| common::by_ending::<Gate>(path)).collect::<Result<Vec<_>>>()?;
+    let also = written::also::<Gate>(&arguments.also)?;
     run::check_jobs(arguments.jobs)?;
     let baseline = Baseline::read(&arguments.file)?;
     let file = arguments.file.canonicalize().context("the baseline's file is gone")?;
@@ -165,7 +166,7 @@ fn check(arguments: &Check) -> Result<u8> {
         say!("mountmark: regression: {failure}");
     }
     for (path, format) in also {
-        common::write_whole(&path, &format.write(&gate, &Options::default())?)?;
+        written::write_whole(&path, &format.write(&gate, &Options::default())?)?;
     }
     common::print(&common::written(&gate, arguments.format.as_deref())?)?;
     Ok(if failures.is_empty() { common::DONE } else { common::FAILED })

@@ -132,7 +132,6 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let scale = arguments.work.scale(arguments.scale.as_deref())?;
     let mut catalogue = catalogue::load()?;
     let work = arguments.work.fit(&mut catalogue)?;
-    work.save()?;
     if work.compared.is_some() {
         bail!(WrongUse("--compare: bisect looks for the kernel at which one thing changed; leave it away".into()));
     }
@@ -145,6 +144,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         bail!(WrongUse(format!("--fs {}: one file system is looked at; name one", arguments.fs)));
     };
     let tree = commits::Tree::of(&arguments)?;
+    // Last, as they write.
+    arguments.shelf.check(arguments.lab, false)?;
+    work.save()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
     let trial = Trial {

@@ -29,6 +29,7 @@ use super::run::{LabOptions, Stop};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::work_options::brought_by;
+use crate::written;
 
 /// Cut the power: what survives on a file system
 #[derive(Args)]
@@ -87,6 +88,12 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&options.fs))?;
     let asked = options.asked(&configurations, &catalogue)?;
     super::run::check_jobs(arguments.jobs)?;
+    let files = [
+        ("--export", &arguments.export),
+        ("--export-log", &arguments.export_log),
+        ("--export-base", &arguments.export_base),
+    ];
+    files.into_iter().try_for_each(|(option, path)| written::free(option, path.as_deref()))?;
     let stop = Stop::on_signals()?;
     if let Some(state) = &arguments.state {
         common::format_of::<CrashState>(arguments.format.as_deref())?;

@@ -9,11 +9,13 @@ use mountmark_crash::record::{Asked, Pauses};
 use mountmark_crash::states::{Device, Fault};
 use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::{Generator, Workload};
+use mountmark_lab::emulator::options::KERNEL;
 use mountmark_model::{Bytes, Configuration, Study};
 use mountmark_plan::Catalogue;
 
 use super::log::LogOptions;
 use crate::catalogue;
+use crate::commands::run::LabOptions;
 use crate::common::{self, WrongUse};
 use crate::work_options::{Checked, WorkOptions};
 
@@ -100,6 +102,7 @@ impl Options {
         if self.budget.is_zero() {
             bail!(WrongUse("--budget 0: nothing can be tried in no time".into()));
         }
+        LabOptions::usual().with(&KERNEL, &self.kernel).check_one()?;
         let mut workloads = self.workloads(catalogue)?;
         workloads.extend(self.work.application(Checked { check: self.check.as_deref(), times: self.times })?);
         let mut disk_size = self.disk_size.0;

@@ -13,6 +13,7 @@ use super::Stop;
 use super::state::Image;
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
+use crate::written;
 
 /// Show a campaign again, or the image of a finding
 #[derive(Args)]
@@ -63,6 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         let count = mountmark_model::counted(causes.len(), "finding");
         bail!(WrongUse(format!("--finding {number}: campaign {id} has {count}, numbered from 1")));
     };
+    written::free("--export", arguments.export.as_deref())?;
     let catalogue = catalogue::load()?;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&campaign.configuration))?;
     let stop = Stop::on_signals()?;

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use roff::{Roff, roman};
 
 use crate::commands::command_line;
-use crate::common;
+use crate::written;
 
 /// What stands in each page behind what its command says itself.
 const PLACES: &[(&str, &str)] = &[
@@ -32,7 +32,7 @@ pub fn write(folder: &Path) -> Result<()> {
 fn pages(command: &Command, parent: Option<&str>, folder: &Path) -> Result<()> {
     let page = page(command, parent)?;
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
-    common::write_whole(&folder.join(format!("{name}.1")), &page)?;
+    written::write_whole(&folder.join(format!("{name}.1")), &page)?;
     command
         .get_subcommands()
         .filter(|command| !command.is_hide_set())

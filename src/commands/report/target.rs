@@ -1,10 +1,9 @@
 //! Where a report goes, and in which format.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use mountmark_document::forms::Form;
 use mountmark_findings::{Format, Reports};
 use mountmark_model::Study;
@@ -12,6 +11,7 @@ use mountmark_record::RunRecord;
 
 use super::Arguments;
 use crate::common::{self, WrongUse};
+use crate::written;
 
 /// The requested format, by name or by the file's extension.
 pub(super) fn format(arguments: &Arguments) -> Result<Format> {
@@ -55,29 +55,7 @@ pub(super) fn target(arguments: &Arguments, format: Format, runs: &[RunRecord], 
     }
 }
 
-/// Number of bytes that identify a file of this program: the longest mark follows a short head.
-const START: u64 = 4096;
-
-/// Rejects overwriting a foreign file; devices, pipes and empty files may be written.
-pub(super) fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
-    let shown = path.display();
-    let about = match fs::metadata(path) {
-        Ok(about) => about,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {shown}")),
-    };
-    if about.is_dir() {
-        bail!(WrongUse(format!("--output {shown} is a folder: name a file in it")));
-    }
-    if !about.is_file() || about.len() == 0 {
-        return Ok(());
-    }
-    let mut start = Vec::new();
-    let file = File::open(path).with_context(|| format!("cannot read {shown}, which is there already"))?;
-    file.take(START).read_to_end(&mut start).with_context(|| format!("cannot read {shown}"))?;
-    if !format.is_ours(&String::from_utf8_lossy(&start)) {
-        let name = format.name();
-        bail!(WrongUse(format!("{shown} is there already and is no {name} report: name another file, or remove it")));
-    }
-    Ok(())
+/// Refuses what could not be written, and a foreign file.
+pub(super) fn check(path: &Path, format: Format) -> Result<()> {
+    written::check("--output", path, &format!("{} report", format.name()), &|start| format.is_ours(start))
 }

@@ -39,6 +39,8 @@ pub fn check(arguments: &Arguments, on: &On) -> Result<()> {
 
 /// Has the plan's cells measured; an exit code if the run ends with that.
 pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan, stop: &Stop) -> Result<Option<u8>> {
+    let memory = on.memory.as_ref().and_then(|memory| memory.parse().ok());
+    check_memory(plan, memory).map_err(|error| WrongUse(format!("--on {}: {error}", on.text)))?;
     let path = arguments.shelf.written().context("checked before")?;
     let shelf = Folder::open(&path, Access::Write)?;
     let shelved = prepared.shelved.context(NO_KEYS)?;

@@ -52,6 +52,14 @@ pub fn age(
     let mut levels: Vec<CrossedLevel> = Vec::new();
     for text in histories(text) {
         let age = if text == NONE { None } else { Some(made(&text)?) };
+        let is_same = |known: &&CrossedLevel| match (&known.change, &age) {
+            (SideChange::Age(Some(known)), Some(age)) => (&known.sha256, known.copy) == (&age.sha256, age.copy),
+            (SideChange::Age(known), age) => known == age,
+            _ => false,
+        };
+        if let Some(known) = levels.iter().filter(|known| known.text != text).find(is_same) {
+            bail!(WrongUse(format!("--age: {} and {text} are one history; name others", known.text)));
+        }
         let label = format!("age-{}", plain(text.rsplit('/').next().unwrap_or(&text)));
         let label = if text.starts_with("copy:") && !label.contains("copy") { format!("copy-{label}") } else { label };
         levels.push(CrossedLevel { text, label, change: SideChange::Age(age) });

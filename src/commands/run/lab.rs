@@ -290,4 +290,21 @@ impl LabOptions {
     pub fn check(&self) -> Result<()> {
         Ok(self.given.check(self.lab).map_err(WrongUse)?)
     }
+
+    /// The same of what is begun anew: also paths of kernels at which nothing is.
+    pub fn check_new(&self) -> Result<()> {
+        self.check()?;
+        let kernel = self.given.text(&guest::KERNEL).unwrap_or_default();
+        let is_there = Kernel::several(&kernel).into_iter().try_for_each(Kernel::check_path);
+        is_there.map_err(|error| WrongUse(format!("{error:#}")).into())
+    }
+
+    /// The same where nothing is crossed: also several kernels, machines or disks.
+    pub fn check_one(&self) -> Result<()> {
+        self.check_new()?;
+        if let Some(factor) = self.crossed().1.first() {
+            bail!(WrongUse(format!("--{0}: this is about one {0}; name one", factor.option)));
+        }
+        Ok(())
+    }
 }

@@ -36,7 +36,7 @@ pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SideLab, labs};
 use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
 use sampled::SamplingOptions;
-pub use shelf::{ShelfOptions, own_shelf, place};
+pub use shelf::{ShelfOptions, named, own_shelf, wrong};
 pub use signals::Stop;
 pub use works::leave_out_programs;
 
@@ -214,6 +214,18 @@ pub fn collected(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, sto
     measured(&arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
 }
 
+/// Refuses what [`collected`] would refuse, and several of what an answer is about one of.
+///
+/// # Errors
+/// Also words that are none of `run`.
+pub fn check_one_answer(words: &[String], work: &WorkOptions) -> Result<()> {
+    let words = ["run", "--dry-run"].into_iter().chain(words.iter().map(String::as_str));
+    let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
+    arguments.work = work.clone();
+    arguments.lab.check_one()?;
+    checked(&arguments).map(drop)
+}
+
 /// Measures what these words after `run` say, with the profiler, and does not show it; or returns the exit code.
 ///
 /// # Errors
@@ -242,6 +254,11 @@ impl Arguments {
                 "--lab {}: a baseline has exact figures, and wall time has none: leave it out, or keep runs and use compare",
                 lab.name()
             )));
+        }
+        if self.repeat == Some(1) && self.conditions == Way::Varied {
+            bail!(WrongUse(
+                "--repeat 1: one repeat under varied conditions shows no change; take --repeat 3, or --conditions fixed".into()
+            ));
         }
         let other = [
             ("--vary", !self.vary.is_empty()),

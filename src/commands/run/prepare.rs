@@ -37,7 +37,7 @@ pub(super) struct Checked {
 pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let scale = arguments.work.scale(arguments.scale.as_deref())?;
     check_jobs(arguments.jobs)?;
-    arguments.lab.check()?;
+    arguments.lab.check_new()?;
     if let Some(on) = &arguments.on {
         elsewhere::check(arguments, on)?;
     }
@@ -86,10 +86,10 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let sides = factors.iter().map(|factor| factor.levels.len()).product::<usize>();
     let vary = vary::asked(arguments, &catalogue, &options, [wanted.len(), sides])?;
     // Last, as they write.
+    arguments.shelf.check(arguments.lab.lab, arguments.dry_run)?;
     if !arguments.dry_run {
         work.save()?;
     }
-    arguments.shelf.check(arguments.lab.lab, arguments.dry_run)?;
     Ok(Checked { options, machine, catalogue, wanted, vary, factors, lab, work })
 }
 

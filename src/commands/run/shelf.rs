@@ -117,8 +117,21 @@ impl ShelfOptions {
     }
 }
 
+/// A shelf that an option or a word of the command line names.
+///
+/// # Errors
+/// A folder that is none, and one that is only read, if it is to be written.
+pub fn named(option: &str, text: &Path, wanted: Access) -> Result<Folder> {
+    let (path, access) = place(text);
+    if wanted == Access::Write && access == Access::Read {
+        let (text, path) = (text.display(), path.display());
+        bail!(WrongUse(format!("{option} {text} is only read, and this writes to it: name it as {path}")));
+    }
+    Folder::open(&path, wanted).map_err(|error| wrong(option, error))
+}
+
 /// What is wrong with the value of an option. What the system refuses is no wrong use.
-fn wrong(option: &str, error: anyhow::Error) -> anyhow::Error {
+pub fn wrong(option: &str, error: anyhow::Error) -> anyhow::Error {
     let is_refused = error.chain().any(|cause| cause.is::<std::io::Error>());
     if is_refused { error } else { WrongUse(format!("{option}: {error:#}")).into() }
 }

@@ -77,6 +77,9 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
             "a worker needs a plan whose cells are known before: no --study, --precision, --budget or --dry-run".into()
         ));
     }
+    if limits.until.is_some_and(|until| until.is_zero()) {
+        bail!(WrongUse("--until 0: nothing can be measured in no time".into()));
+    }
     let checked = checked(&arguments)?;
     let stop = Stop::on_signals()?;
     let ended = with_plan(&arguments, checked, &stop, &|prepared, plan| {
@@ -103,7 +106,7 @@ fn walk(
     let cells: Vec<&Cell> = order(plan.seed, plan.cells.len(), worker).into_iter().map(|at| &plan.cells[at]).collect();
     let (end, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    let (mut there, mut measured, mut failed) = (0, 0, 0);
+    let (mut there, mut added, mut failed) = (0, 0, 0);
     let result = thread::scope(|scope| {
         // A guest under way when the time is over is ended too.
         scope.spawn(|| {
@@ -128,7 +131,7 @@ fn walk(
                 Met::Measured(result) => {
                     let how = result.outcome.reason().map_or("done".to_owned(), |reason| format!("failed: {reason}"));
                     failed += usize::from(result.outcome.is_failed());
-                    measured += 1;
+                    added += 1;
                     let name = cells[at].configuration.heading();
                     say!("mountmark: {name} #{} {how}", cells[at].repeat + 1);
                 }
@@ -142,13 +145,13 @@ fn walk(
         say!("mountmark: {remark}");
     }
     result?;
-    let left = cells.len() - there - measured;
+    let left = cells.len() - there - added;
     let why = if left == 0 { "" } else { ", since its time was over" };
     say!(
-        "mountmark: worker {}/{}: {} measured, {there} were there, {left} left{why}",
+        "mountmark: worker {}/{}: {} put there, {there} were there, {left} left{why}",
         worker.number,
         worker.of,
-        counted(measured, "cell")
+        counted(added, "cell")
     );
     ensure!(!stop.is_set(), "interrupted");
     Ok(if failed > 0 { common::FAILED } else { common::DONE })

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use mountmark_model::Bytes;
+use mountmark_model::{Bytes, shortened};
 use serde_json::Value;
 use tar::EntryType;
 
@@ -39,6 +39,11 @@ enum Form {
     Inside(Vec<String>),
     /// Files.
     Files(Vec<PathBuf>),
+}
+
+/// Causes may quote all of a header.
+fn damaged(error: &io::Error) -> anyhow::Error {
+    anyhow::anyhow!("the archive is damaged: {}", shortened(&error.to_string(), 120))
 }
 
 /// What is done with an entry.
@@ -112,7 +117,7 @@ impl Layers {
         let mut entries_of = |reader: Box<dyn Read>| -> Result<()> {
             let mut archive = tar::Archive::new(reader);
             for entry in archive.entries()? {
-                take(&mut entry.context("the archive is damaged")?)?;
+                take(&mut entry.map_err(|error| damaged(&error))?)?;
             }
             Ok(())
         };
@@ -126,7 +131,7 @@ impl Layers {
                 let wanted = &names[layer];
                 let mut outer = tar::Archive::new(Archive::open(&self.origin)?.unpacked()?);
                 for entry in outer.entries()? {
-                    let entry = entry.context("the archive is damaged")?;
+                    let entry = entry.map_err(|error| damaged(&error))?;
                     if String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./") == *wanted {
                         // The reader lives no longer than this call, which a type cannot say.
                         let mut spooled = tempfile::tempfile().context("cannot make a temporary file")?;

@@ -43,6 +43,8 @@ pub struct Brought {
     pub scripts: Vec<(PathBuf, String)>,
     /// What is large, with its size in bytes and its place for tasks.
     pub large: Vec<(PathBuf, u64, String)>,
+    /// Programs in a folder that guests cannot start, each as a sentence: they come as they are.
+    pub unsound: Vec<String>,
     /// Variables that a container's image sets.
     pub environment: BTreeMap<String, String>,
 }
@@ -57,7 +59,7 @@ pub fn examine(bring: &Bring) -> Result<Brought> {
         Some(layers) => layers.environment()?,
         None => BTreeMap::new(),
     };
-    Ok(Brought { scripts: tree.scripts, large: tree.large, environment })
+    Ok(Brought { scripts: tree.scripts, large: tree.large, unsound: tree.unsound, environment })
 }
 
 /// All that is brought, by place.
@@ -69,6 +71,7 @@ struct Tree {
     is_merged: bool,
     scripts: Vec<(PathBuf, String)>,
     large: Vec<(PathBuf, u64, String)>,
+    unsound: Vec<String>,
 }
 
 struct Item {
@@ -85,6 +88,7 @@ impl Tree {
             is_merged: bring.over,
             scripts: Vec::new(),
             large: Vec::new(),
+            unsound: Vec::new(),
         };
         if let Some(root) = &bring.root {
             tree.add_root(root).with_context(|| format!("cannot use {} as a root", root.display()))?;
@@ -94,20 +98,30 @@ impl Tree {
             let what = || format!("cannot bring {}", own.path.display());
             let whole = own.path.canonicalize().with_context(what)?;
             let called = Own { path: whole.clone(), ..own.clone() };
-            let name = called.called().with_context(what)?.into_owned();
+            let kind = whole.metadata().with_context(what)?.file_type();
+            ensure!(kind.is_file() || kind.is_dir(), "{}: it is neither a file nor a folder", what());
+            let unnamed = || format!("{}: it has no name; give it one: NAME=PATH", what());
+            let name = called.called().with_context(unnamed)?.into_owned();
             let is_name = !name.is_empty() && name != "." && name != ".." && !name.as_bytes().contains(&b'/');
             ensure!(is_name, "cannot bring {} as {}: give it a plain name", own.path.display(), name.display());
             ensure!(names.insert(name.clone()), "two of what is brought are called {}", name.display());
             tree.add_own(&whole, name.as_bytes(), bring).with_context(what)?;
         }
         let bytes: u64 = tree.items.values().map(Item::size).sum();
-        ensure!(bytes <= MOST, "it has {}, and {} are the most that can be brought", Bytes(bytes), Bytes(MOST));
+        ensure!(
+            bytes <= MOST,
+            "{}: it has {}, and {} are the most that can be brought",
+            refused(bring),
+            Bytes(bytes),
+            Bytes(MOST)
+        );
         Ok(tree)
     }
 
     /// A folder's tree, or an archive's.
     fn add_root(&mut self, root: &Path) -> Result<()> {
         let whole = root.canonicalize()?;
+        ensure!(whole.parent().is_some(), "it is all of this machine; name a folder such as debootstrap makes");
         match Layers::of(&whole)? {
             Some(layers) => self.layers = Some(layers),
             None => self.add_below(&whole, b"")?,
@@ -143,7 +157,13 @@ impl Tree {
     fn add(&mut self, place: &[u8], from: &Path, metadata: Metadata) -> Result<()> {
         let Some(place) = self.merged(place) else { return Ok(()) };
         let target = match metadata.is_symlink() {
-            true => Some(fs::read_link(from)?.as_os_str().as_bytes().to_vec()),
+            true => Some(
+                fs::read_link(from)
+                    .with_context(|| format!("cannot read {}", from.display()))?
+                    .as_os_str()
+                    .as_bytes()
+                    .to_vec(),
+            ),
             false => None,
         };
         self.items.insert(place, Item { from: from.to_owned(), target, metadata });
@@ -171,16 +191,26 @@ impl Tree {
             own.filter(|(_, item)| is_program(item)).map(|(at, item)| (at.clone(), item.from.clone())).collect();
         ensure!(programs.len() <= MOST_PROGRAMS, "it has more than {MOST_PROGRAMS} programs");
         for (at, from) in programs {
-            match Program::read(&from)? {
-                Program::Elf(needed) => {
-                    for library in needed.libraries(&from, &at)? {
-                        let metadata = fs::metadata(&library.from)?;
-                        self.add(&library.place, &library.from, metadata)?;
-                    }
-                }
-                Program::Script(interpreter) => self.scripts.push((from, interpreter)),
-                Program::Other => {}
+            match self.add_libraries(&from, &at) {
+                // What else lies in a folder may never be started.
+                Err(error) if from != path => self.unsound.push(format!("{error:#}")),
+                added => added?,
             }
+        }
+        Ok(())
+    }
+
+    /// What the program at `from`, which tasks find at `at`, needs to start.
+    fn add_libraries(&mut self, from: &Path, at: &[u8]) -> Result<()> {
+        match Program::read(from)? {
+            Program::Elf(needed) => {
+                for library in needed.libraries(from, at)? {
+                    let metadata = fs::metadata(&library.from)?;
+                    self.add(&library.place, &library.from, metadata)?;
+                }
+            }
+            Program::Script(interpreter) => self.scripts.push((from.to_owned(), interpreter)),
+            Program::Other => {}
         }
         Ok(())
     }
@@ -256,7 +286,18 @@ pub(crate) fn realise(
     if let Some(found) = place.look_up() {
         return Ok((place.tar(), label.on(found)));
     }
-    make(&place, None, label, watch, |out: &mut Sender| tree.pack(out))
+    make(&place, None, label, watch, |out: &mut Sender| tree.pack(out)).with_context(|| refused(bring))
+}
+
+/// The beginning of a sentence about what cannot be brought.
+fn refused(bring: &Bring) -> String {
+    match &bring.root {
+        Some(root) => format!("cannot use {} as a root", root.display()),
+        None => {
+            let paths: Vec<String> = bring.with.iter().map(|own| own.path.display().to_string()).collect();
+            format!("cannot bring {}", paths.join(", "))
+        }
+    }
 }
 
 fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {

@@ -1,4 +1,5 @@
 use std::io::Cursor;
+use std::os::unix::fs::PermissionsExt;
 
 use tar::{EntryType, Header};
 
@@ -194,6 +195,19 @@ fn a_program_comes_with_its_libraries_and_a_large_file_stays_on_its_disk() {
         found.large,
         [(folder.path().canonicalize().unwrap().join("large"), LARGE + 1, "/with/large".to_owned())]
     );
+    for (path, says) in [("/dev/null", "it is neither a file nor a folder"), ("/", "it has no name")] {
+        let wrong = Bring { with: vec![Own { name: None, path: path.into() }], ..with(&[]) };
+        let error = brought(&wrong).unwrap_err();
+        assert!(error.contains("cannot bring /") && error.contains(says), "{error}");
+    }
+    // A file that is no sound program comes in a folder, where nobody may start it, and not by itself.
+    let broken = folder.path().join("data/broken");
+    fs::write(&broken, b"\x7fELF").unwrap();
+    fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(names(&with(&["data"])), ["home/me/data", "home/me/data/broken", "home/me/data/words"]);
+    let unsound = examine(&with(&["data"])).unwrap().unsound;
+    assert!(unsound.len() == 1 && unsound[0].contains("data/broken is no sound ELF file"), "{unsound:?}");
+    assert!(brought(&with(&["data/broken"])).unwrap_err().contains("is no sound ELF file"));
     fs::copy("/bin/true", folder.path().join("tool")).unwrap();
     let found = names(&with(&["tool"]));
     assert!(found.contains(&"home/me/tool".to_owned()), "{found:?}");

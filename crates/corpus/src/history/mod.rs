@@ -103,23 +103,7 @@ impl AskedHistory {
                     return Err(refused(reason.into()));
                 }
             },
-            Some(("geriatrix", rest)) => {
-                let form = || {
-                    refused(
-                        "give a profile and how often files are written over: geriatrix:PROFILE,overwrites=20".into(),
-                    )
-                };
-                let (name, rest) =
-                    rest.split_once(",overwrites=").filter(|(name, _)| !name.is_empty()).ok_or_else(form)?;
-                let (number, size) =
-                    rest.split_once(",size=").map_or((rest, None), |(number, size)| (number, Some(size)));
-                let volume =
-                    size.map_or(Ok(VOLUME), |size| size.parse().map_err(|error| refused(format!("size: {error}"))))?;
-                let overwrites = count(number, "overwrites")?;
-                let asked = profile::Asked { profile: profile(name).map_err(refused)?, overwrites, volume };
-                asked.check().map_err(|WrongHistory(reason)| refused(reason))?;
-                Origin::Profile(asked)
-            }
+            Some(("geriatrix", rest)) => Origin::Profile(by_profile(rest, &count, profile, &refused)?),
             _ => {
                 let reason = "give seed:N, git:PATH,commits=N, geriatrix:PROFILE,overwrites=N, one of these behind copy:, or none";
                 return Err(refused(reason.into()));
@@ -175,6 +159,24 @@ impl AskedHistory {
         };
         Ok((age, told))
     }
+}
+
+/// `PROFILE,overwrites=N[,size=BYTES]`.
+fn by_profile(
+    text: &str,
+    count: &dyn Fn(&str, &str) -> Result<u32, WrongHistory>,
+    profile: &dyn Fn(&str) -> Result<AgeingProfile, String>,
+    refused: &dyn Fn(String) -> WrongHistory,
+) -> Result<profile::Asked, WrongHistory> {
+    let form = "give a profile and how often files are written over: geriatrix:PROFILE,overwrites=20";
+    let named = text.split_once(",overwrites=").filter(|(name, _)| !name.is_empty());
+    let (name, rest) = named.ok_or_else(|| refused(form.into()))?;
+    let (number, size) = rest.split_once(",size=").map_or((rest, None), |(number, size)| (number, Some(size)));
+    let volume = size.map_or(Ok(VOLUME), |size| size.parse().map_err(|error| refused(format!("size: {error}"))))?;
+    let overwrites = count(number, "overwrites")?;
+    let asked = profile::Asked { profile: profile(name).map_err(refused)?, overwrites, volume };
+    asked.check().map_err(|WrongHistory(reason)| refused(reason))?;
+    Ok(asked)
 }
 
 /// Whether a stored history is in the folder `cache` as it was.

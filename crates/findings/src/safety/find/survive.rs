@@ -50,7 +50,7 @@ impl FromStr for Survive {
         let found = Survive::ALL.iter().find(|(name, _)| *name == text).map(|(_, found)| *found);
         found.ok_or_else(|| {
             let names = Survive::ALL.map(|(name, _)| name).join(", ");
-            format!("there is no such class of what survives; there are {names}")
+            format!("{text:?} is no class of what survives; there are {names}")
         })
     }
 }

@@ -71,10 +71,21 @@ impl Kernel {
         Kernel::from_package(wanted, packages, cache)
     }
 
-    /// The kernels of a list with commas; one that is given by path stands alone, as its path may have commas.
+    /// The kernels of a list with commas; a list that begins with a path is one kernel, as its path may have commas.
     pub fn several(wanted: &str) -> Vec<&str> {
         let all: Vec<&str> = wanted.split(',').map(str::trim).collect();
-        if all.iter().any(|one| layout::is_path(one)) { vec![wanted] } else { all }
+        if layout::is_path(all[0]) { vec![wanted] } else { all }
+    }
+
+    /// Refuses a kernel's path at which nothing is.
+    ///
+    /// # Errors
+    /// As [`Kernel::find`], as far as it is known before anything is fetched.
+    pub fn check_path(wanted: &str) -> Result<()> {
+        if layout::is_path(wanted) {
+            layout::images(&layout::split(wanted)?.0)?;
+        }
+        Ok(())
     }
 
     /// Whether [`Kernel::find`] would fetch nothing.
@@ -270,4 +281,18 @@ pub(crate) fn built_without(release: &str, option: &str) -> String {
         "kernel {release} was built without CONFIG_{option}, which it needs beyond its module: choose another with \
          --kernel (docs/how-to/bring-kernel.md tells how to build one)"
     )
+}
+
+#[cfg(test)]
+mod lists {
+    use super::Kernel;
+
+    #[test]
+    fn a_list_has_kernels_of_its_own_unless_it_begins_with_a_path() {
+        assert_eq!(Kernel::several("6.1, sid,vmlinux"), ["6.1", "sid", "vmlinux"]);
+        assert_eq!(Kernel::several("./a,b"), ["./a,b"]);
+        assert!(Kernel::check_path("6.1").is_ok() && Kernel::check_path("host").is_ok());
+        let error = Kernel::check_path("/nowhere/vmlinux,/lib/modules").unwrap_err();
+        assert!(format!("{error:#}").contains("there is no kernel /nowhere/vmlinux;"), "{error:#}");
+    }
 }

@@ -1,0 +1,46 @@
+//! `--save`: a command as the file of a suite.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use mountmark_model::{Own, Suite};
+use mountmark_plan::CommandLine;
+
+use crate::common::WrongUse;
+use crate::written;
+
+/// A command as a suite's file, and its text.
+pub(super) fn text(path: &Path, command: &CommandLine) -> Result<(PathBuf, String)> {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    if path.extension().is_none_or(|ending| ending != "toml") {
+        bail!(WrongUse(format!("--save {}: a suite is a file that ends in .toml", path.display())));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let missing = |error: std::io::Error| WrongUse(format!("--save {}: {error}", path.display()));
+    let folder = folder.canonicalize().map_err(missing)?;
+    let inside = |own: &str| match Path::new(own).strip_prefix(&folder) {
+        Ok(inside) => Ok(inside.to_string_lossy().into_owned()),
+        Err(_) => Err(WrongUse(format!(
+            "--save {}: {own} does not lie in its folder or below it, where a suite finds its files; save it in a folder above",
+            path.display()
+        ))),
+    };
+    let mut suite: Suite = command.suite()?;
+    suite.name = stem;
+    for own in &mut suite.with {
+        let Own { name, path } = Own::parse(own);
+        *own = Own { path: inside(&path.to_string_lossy())?.into(), name }.text();
+    }
+    if let Some(root) = &mut suite.root {
+        root.path = inside(&root.path)?;
+    }
+    let text = mountmark_plan::written_suite(&suite)?;
+    written::check("--save", path, "suite", &|_| true)?;
+    // One that was gone on with is not the command's any more.
+    if fs::read_to_string(path).is_ok_and(|there| !there.is_empty() && there != text) {
+        let reason = "it is there already, and is not this command as a suite: name another file, or remove it";
+        bail!(WrongUse(format!("--save {}: {reason}", path.display())));
+    }
+    Ok((path.to_owned(), text))
+}

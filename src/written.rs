@@ -1,0 +1,135 @@
+//! Files that a user names for what is written. What is wrong with one is said before anything is measured.
+
+use std::fs::{self, File, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use mountmark_document::forms::{Form, Subject};
+use mountmark_findings::Format;
+use tempfile::NamedTempFile;
+
+use crate::common::WrongUse;
+
+/// Number of bytes that identify a file of this program: the longest mark follows a short head.
+const START: u64 = 4096;
+
+/// Refuses a file that could not be written, and one that holds what `is_ours` does not know by its start: `what` is none
+/// of the kind that is written. Devices, pipes and empty files may be written.
+pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<()> {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(about) if about.is_dir() => bail!(WrongUse(format!("{option} {shown} is a folder: name a file in it"))),
+        Ok(about) if !about.is_file() => return Ok(()),
+        Ok(about) if about.len() > 0 && !is_ours(&start(path)?) => {
+            bail!(WrongUse(format!("{shown} is there already and is no {what}: name another file, or remove it")))
+        }
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot look at {shown}"));
+        }
+        _ => {}
+    }
+    part_of(path).map(drop)
+}
+
+/// Refuses to write an image or a log over what is there.
+pub fn free(option: &str, path: Option<&Path>) -> Result<()> {
+    path.map_or(Ok(()), |path| check(option, path, "empty file", &|_| false))
+}
+
+fn start(path: &Path) -> Result<String> {
+    let mut start = Vec::new();
+    let file = File::open(path).with_context(|| format!("cannot read {}, which is there already", path.display()))?;
+    file.take(START).read_to_end(&mut start).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&start).into_owned())
+}
+
+/// The whole paths of files of `--also`, and the formats that their endings name.
+///
+/// # Errors
+/// An ending of no format that the subject has, and as [`check`]: documents for people are not written over others.
+pub fn also<S: Subject>(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Format)>> {
+    let one = |path: &PathBuf| {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let format = Format::by_ending::<S>(ending).ok_or_else(|| {
+            let endings: Vec<String> = Format::all::<S>()
+                .filter(|format| Format::by_ending::<S>(format.ending()).is_some_and(|one| one.name() == format.name()))
+                .map(|format| format!(".{}", format.ending()))
+                .collect();
+            let (path, endings) = (path.display(), endings.join(", "));
+            WrongUse(format!("--also {path}: its ending names no format that this has; there are {endings}"))
+        })?;
+        let is_for_people = matches!(format.form(), Form::Blocks | Form::Page);
+        let is_ours = |start: &str| !is_for_people || format.is_ours(start);
+        check("--also", path, &format!("{} report", format.name()), &is_ours)?;
+        Ok((std::path::absolute(path)?, format))
+    };
+    paths.iter().map(one).collect()
+}
+
+/// Writes a file atomically; anything but a regular file is written directly.
+pub fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return match File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            other => other.with_context(context),
+        };
+    }
+    let (mut part, whole) = part_of(path)?;
+    part.write_all(text.as_bytes()).with_context(context)?;
+    part.persist(&whole).map_err(|error| error.error).with_context(context)?;
+    Ok(())
+}
+
+/// A file beside `path` that is to take its place, and the path of that place: the target of a link, not the link.
+fn part_of(path: &Path) -> Result<(NamedTempFile, PathBuf)> {
+    let shown = path.display();
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.file_name().is_none() || !folder.is_dir() {
+        bail!(WrongUse(format!("cannot write {shown}: there is no folder {}", folder.display())));
+    }
+    // Readable as any file that the user makes, not by the user alone.
+    let mode = Permissions::from_mode(0o666);
+    let part = tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder);
+    Ok((part.with_context(|| format!("cannot write {shown}"))?, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_refused_and_what_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("thesis.md"), "mine").unwrap();
+        fs::write(at("ours.md"), "a mark and more").unwrap();
+        fs::write(at("empty.md"), "").unwrap();
+        let is_ours = |start: &str| start.starts_with("a mark");
+        for fine in ["ours.md", "empty.md", "new.md"] {
+            check("--output", &at(fine), "report", &is_ours).unwrap();
+        }
+        check("--output", Path::new("/dev/null"), "report", &is_ours).unwrap();
+        for (wrong, reason) in [
+            (at("thesis.md"), "is no report: name another file"),
+            (at(""), "is a folder: name a file in it"),
+            (at("nowhere/new.md"), "there is no folder"),
+            (at("thesis.md/new.md"), "Not a directory"),
+            ("/proc/new.md".into(), "cannot write /proc/new.md"),
+        ] {
+            let error = check("--output", &wrong, "report", &is_ours).unwrap_err();
+            assert!(format!("{error:#}").contains(reason), "{error:#}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left by looking");
+        assert_eq!(fs::read_to_string(at("thesis.md")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_report_into_a_folder_that_is_missing_names_the_folder() {
+        let error = write_whole(Path::new("/nonexistent/report.html"), "").unwrap_err();
+        assert_eq!(error.to_string(), "cannot write /nonexistent/report.html: there is no folder /nonexistent");
+    }
+}

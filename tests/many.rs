@@ -81,7 +81,7 @@ fn fill(plan: &Plan, shelf: &Path) {
 
 /// `MANY_CELLS` is how many. With `MOUNTMARK_BINARY`, of a release build.
 #[test]
-#[ignore = "takes ten minutes and 2 GB in a temporary folder, and does not hold yet: started by hand"]
+#[ignore = "takes ten minutes and 3 GB in a temporary folder, and two free processors: started by hand"]
 fn a_run_over_100_000_cells_is_quick_and_small() {
     let test = "many::a_run_over_100_000_cells_is_quick_and_small";
     let Some(lab) = Lab::with_guests(test, 2) else { return };

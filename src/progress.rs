@@ -5,7 +5,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mountmark_model::{Cell, Plan, Stage, Vary, counted};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::{Stage, Vary, counted};
 use mountmark_run::schedule;
 
 use crate::terminal;
@@ -144,7 +145,7 @@ impl Progress {
         format!("{}{}", self.cells, if self.ahead.is_some() { "+" } else { "" })
     }
 
-    fn name(&self, cell: &Cell) -> String {
+    fn name(&self, cell: &PlannedCell) -> String {
         let name = format!("{} #{}", cell.configuration.heading(), cell.repeat + 1);
         let point = self.vary.as_ref().zip(cell.point);
         point.map_or_else(|| name.clone(), |(vary, point)| vary.name(&name, point as usize))

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use mountmark_cells::Plan;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Environment, Lab as LabName, Metric, Outcome, Plan, RealisedCorpus, protocol_task};
+use mountmark_model::{Environment, Lab as LabName, Metric, Outcome, RealisedCorpus, protocol_task};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_record::{CellRecord, RunId, RunStatus, Sample, Store, TaskOutcome};
 

@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mountmark_model::{Environment, Plan};
+use mountmark_cells::Plan;
+use mountmark_model::Environment;
 use mountmark_record::{RunStatus, Store};
 
 use crate::apt::{NAMES, asked, fake_apt};
@@ -37,21 +38,21 @@ fn a_strangers_store_starts_and_reads_nothing() {
         assert_eq!(asked(&bin), "");
     };
     for name in NAMES {
-        stored(&lab, |plan| plan.cells[0].packages.push(name.into()));
+        stored(&lab, |plan| plan.change(|cell| cell.packages.push(name.into())));
         resumed(2, &["cannot be resumed", "cell 0 (ext4)", &format!("packages has {name:?}")]);
-        stored(&lab, |plan| plan.cells[0].configuration.filesystem.packages.push(name.into()));
+        stored(&lab, |plan| plan.change(|cell| cell.configuration.filesystem.packages.push(name.into())));
         resumed(2, &[&format!("packages has {name:?}")]);
     }
     // The package of a module's source, which would be built here.
     for (name, says) in [("zfs", "end in -dkms"), ("evil-dkms", "evil-dkms, which no file system of this machine's")] {
-        stored(&lab, |plan| plan.cells[0].configuration.filesystem.module_source = Some(name.into()));
+        stored(&lab, |plan| plan.change(|cell| cell.configuration.filesystem.module_source = Some(name.into())));
         resumed(2, &["cannot be resumed", says]);
     }
-    stored(&lab, |plan| plan.cells[0].tools.push("/usr/share/../../etc/shadow".into()));
+    stored(&lab, |plan| plan.change(|cell| cell.tools.push("/usr/share/../../etc/shadow".into())));
     resumed(2, &["tools has"]);
     stored(&lab, |plan| plan.machine.shift = 200);
     resumed(2, &["shift is 200"]);
-    stored(&lab, |plan| plan.cells[0].disk_size.0 = u64::MAX);
+    stored(&lab, |plan| plan.change(|cell| cell.disk_size.0 = u64::MAX));
     resumed(2, &["the disk_size is"]);
     // A file of this machine as the corpus, which would be handed to the guest.
     let secret = lab.write("secret", "of the host");
@@ -60,9 +61,11 @@ fn a_strangers_store_starts_and_reads_nothing() {
     symlink(&secret, corpora.join("link.tar")).unwrap();
     for tar in [secret, "/etc/passwd".into(), corpora.join("link.tar").to_string_lossy().into_owned()] {
         stored(&lab, |plan| {
-            let medium = plan.cells[0].second_disk.as_mut().expect("a second disk");
-            medium.tar = tar.clone();
-            medium.corpus.tar_bytes = 11;
+            plan.change(|cell| {
+                let medium = cell.second_disk.as_mut().expect("a second disk");
+                medium.tar = tar.clone();
+                medium.corpus.tar_bytes = 11;
+            });
         });
         resumed(3, &["its corpus", &tar, "as it was"]);
     }

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_lab::host::options::WIPE;
 use mountmark_lab::{OpenLab, SILENCE_LIMIT};
-use mountmark_model::{Cell, Environment, Plan, Sitting};
+use mountmark_model::{Environment, Sitting};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
@@ -95,9 +96,9 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());
         }
-        lab.prepare(cell)?;
+        lab.prepare(&cell.whole())?;
     }
-    if let Some(difference) = incomparable(run, &|cell| lab.environment(cell))? {
+    if let Some(difference) = incomparable(run, &|cell| lab.environment(&cell.whole()))? {
         return Err(unlike(run, &difference));
     }
     // Nobody knows what the disk was used for meanwhile.
@@ -148,7 +149,7 @@ fn rest(run: &RunRecord) -> Result<Plan> {
 
 /// Rejects a stored run whose plan is not sound, or whose kernel or corpora are not there as they were: cells of it
 /// would be measured on others. `verdict` is what that means for the run.
-pub(super) fn check_inputs(run: &RunRecord, cells: &[Cell], verdict: &str) -> Result<()> {
+pub(super) fn check_inputs(run: &RunRecord, cells: &[PlannedCell], verdict: &str) -> Result<()> {
     let id = run.id.as_str();
     check_stored(&run.plan).with_context(|| format!("run {id} {verdict}"))?;
     let kernels = run.plan.computers.iter().map(|computer| &computer.kernel);
@@ -200,13 +201,13 @@ fn is_regular(kernel: &str) -> Result<()> {
 
 /// Why new cells could not be compared with the run's: each configuration has its own image, and all of its cells must
 /// be measured with the same one. `now` returns the environment of a cell if measured today.
-fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> Result<Option<String>> {
+fn incomparable(run: &RunRecord, now: &dyn Fn(&PlannedCell) -> Result<Environment>) -> Result<Option<String>> {
     for name in &run.plan.configurations {
         let Some(cell) = run.plan.cells.iter().find(|cell| cell.configuration.name == *name) else { continue };
         // The run's own environment is that of its first cell, ended or not.
         let of_run = (run.plan.cells.first() == Some(cell)).then_some(&run.environment);
         let recorded =
-            run.cells.iter().filter(|record| record.configuration == *name).map(|record| &record.environment);
+            run.cells.iter().filter(|record| record.configuration == *name).map(|record| &*record.environment);
         let then: Vec<&Environment> = of_run.into_iter().chain(recorded).collect();
         if then.is_empty() {
             continue;

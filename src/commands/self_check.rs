@@ -16,8 +16,9 @@ use std::{fs, hint, thread};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use mountmark_cells::Plan;
+use mountmark_model::Scale;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Plan, Scale};
 use mountmark_plan::{Catalogue, Options};
 use serde_json::Value;
 

@@ -192,7 +192,7 @@ fn cells(catalogue: &Catalogue, fs: &str, suite: &str) -> Vec<Cell> {
     };
     let corpus = RealisedCorpus { name: "c".into(), tar_bytes: 10_240, bytes: 1, files: 1, ..Default::default() };
     let plan = mountmark_plan::plan(catalogue, &options, &mut |_| Ok(("/c.tar".into(), corpus.clone())));
-    plan.map(|plan| plan.cells).unwrap_or_default()
+    plan.map(|plan| plan.whole().cells).unwrap_or_default()
 }
 
 #[test]

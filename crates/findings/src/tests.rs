@@ -8,9 +8,12 @@ mod programs;
 mod verdicts;
 mod words;
 
+use std::sync::Arc;
+
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_document::forms::Subject;
 use mountmark_document::writers::Options;
-use mountmark_model::{Cell, Environment, Metric, Outcome, Plan, RealisedCorpus};
+use mountmark_model::{Cell, Environment, Metric, Outcome, RealisedCorpus};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Sample, TaskOutcome, Timestamp};
 use serde_json::json;
 
@@ -72,7 +75,7 @@ fn plan(names: &[&str], repeats: u32) -> Plan {
         "tasks": [["001", "touch 10,000 files"], ["002", "copy a tree"]], "decisions": [], "cells": []
     }))
     .unwrap();
-    plan.cells = cells;
+    plan.cells = cells.into_iter().map(PlannedCell::from).collect();
     plan
 }
 
@@ -97,7 +100,7 @@ pub(crate) fn run(names: &[&str], repeats: u32) -> RunRecord {
             }
             record.samples.push(sample("001", "written_bytes", 3.0 * 1048576.0));
             record.samples.push(sample("capacity", "capacity", 90.0 + position));
-            record.corpus = Some(RealisedCorpus {
+            record.corpus = Some(Arc::new(RealisedCorpus {
                 name: "small".into(),
                 files: 1200,
                 directories: 1,
@@ -108,7 +111,7 @@ pub(crate) fn run(names: &[&str], repeats: u32) -> RunRecord {
                 max_depth: 4,
                 seed: Some(7),
                 ..RealisedCorpus::default()
-            });
+            }));
             record
         })
         .collect();
@@ -230,7 +233,7 @@ fn higher_is_better_where_it_is() {
 fn what_prints_as_the_best_figure_is_marked_too() {
     let mut run = run(&["ext4", "xfs", "jfs"], 1);
     for (cell, value) in run.cells.iter_mut().zip([1.2340, 1.2341, 1.3]) {
-        cell.samples[2].value = value;
+        *cell.samples.iter_mut().nth(2).unwrap().1 = value;
     }
     let text = table(&run, &Options::default());
     let line = text.lines().find(|line| line.starts_with("001")).unwrap();
@@ -258,11 +261,11 @@ fn a_cell_that_was_run_again_does_not_make_its_repeat_count_twice() {
     let mut record = run(&["ext4"], 3);
     for cell in &mut record.cells {
         let value = if cell.repeat == 2 { 2.0 } else { 1.0 };
-        cell.samples.iter_mut().filter(|sample| sample.metric == "elapsed").for_each(|sample| sample.value = value);
+        cell.samples.iter_mut().filter(|(sample, _)| sample.metric == "elapsed").for_each(|(_, one)| *one = value);
     }
     let mut again = record.cells[2].clone();
     again.index = 3;
-    again.samples.iter_mut().for_each(|sample| sample.value = 1.0);
+    again.samples.iter_mut().for_each(|(_, value)| *value = 1.0);
     record.cells.push(again);
     let text = table(&record, &Options::default());
     let row = text.lines().find(|line| line.contains("mkfs")).unwrap();

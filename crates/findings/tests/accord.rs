@@ -80,11 +80,11 @@ fn a_machine_has_configurations_of_its_own() {
             *name = "other".into();
         }
     }
-    for cell in &mut machine.plan.cells {
+    machine.plan.change(|cell| {
         if cell.configuration.name == "c0" {
             cell.configuration.name = "other".into();
         }
-    }
+    });
     let found = found(&model(3, 1, rising), &machine);
     assert_eq!(found.configurations, ["c1", "c2"]);
     assert_eq!((found.tasks[0].counts.told, found.tasks[0].counts.same), (1, 1));

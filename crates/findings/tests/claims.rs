@@ -110,7 +110,7 @@ fn several_runs_tell_a_claim_once_unless_they_disagree() {
     assert_eq!(told(&[&fewer, &run], "H17"), [of(&run, Holds)]);
     // Both, where less was more.
     let mut reversed = older(run.clone());
-    reversed.cells.iter_mut().flat_map(|cell| &mut cell.samples).for_each(|sample| sample.value = 1.0 / sample.value);
+    reversed.cells.iter_mut().flat_map(|cell| cell.samples.iter_mut()).for_each(|(_, value)| *value = 1.0 / *value);
     let both = told(&[&run, &reversed], "H17");
     assert_eq!((both.len(), &both[0]), (2, &of(&run, Holds)));
     assert_ne!(both[1].1, Holds);
@@ -281,7 +281,7 @@ fn a_run_that_is_too_small_judges_nothing() {
     // Of the whole work, on a disk that is too small for what it is about.
     let piszcz = catalogue().get::<Study>("piszcz-2006").unwrap();
     let mut run = reprinted(piszcz, "2");
-    run.plan.cells.iter_mut().for_each(|cell| cell.disk_size = mountmark_model::Bytes(4 << 30));
+    run.plan.change(|cell| cell.disk_size = mountmark_model::Bytes(4 << 30));
     let small = judged(&Judges::of(&run));
     let MissingReason::Misfit(misfit) = &small["P02"].missing[0] else { panic!("{:?}", small["P02"]) };
     assert_eq!(misfit.disk_size.as_ref().unwrap().of_run.0, 4 << 30);

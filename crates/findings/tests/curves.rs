@@ -4,8 +4,9 @@
 
 mod support;
 
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_findings::{Cliff, Findings, Options, VerdictOutcome, WhyUnsearched, findings};
-use mountmark_model::{Plan, Vary, VaryPoint};
+use mountmark_model::{Vary, VaryPoint};
 use mountmark_stats::random::Random;
 
 use support::plan;
@@ -26,7 +27,7 @@ fn varied(configurations: usize, tasks: usize, repeats: u32, factor: f64) -> Pla
     let cells = std::mem::take(&mut plan.cells);
     for cell in cells.iter().flat_map(|cell| (0..POINTS as u32).map(move |point| (point, cell))) {
         let (point, cell) = cell;
-        let mut cell = mountmark_model::Cell { point: Some(point), index: plan.cells.len() as u32, ..cell.clone() };
+        let mut cell = PlannedCell { point: Some(point), index: plan.cells.len() as u32, ..cell.clone() };
         cell.tasks.clone_from(&definitions);
         plan.cells.push(cell);
     }

@@ -76,7 +76,7 @@ fn cells_that_were_measured_again_make_no_drift() {
     for at in 0..6 {
         let mut again = run.cells[at].clone();
         (again.index, again.started) = (18 + at as u32, Timestamp(100_000 + at as i64));
-        again.samples.iter_mut().for_each(|sample| sample.value *= 2.0);
+        again.samples.iter_mut().for_each(|(_, value)| *value *= 2.0);
         run.cells.push(again);
     }
     assert_eq!(drifts(&run), before);

@@ -159,7 +159,7 @@ fn a_cell_that_was_run_again_counts_with_its_first_figure() {
     let mut record = run(&plan(2, 1, 3), |_, _, _| 1.0);
     let mut again = record.cells[4].clone();
     again.index = 6;
-    again.samples[0].value = 3.0;
+    again.samples.iter_mut().take(1).for_each(|(_, value)| *value = 3.0);
     record.cells.push(again);
     let found = findings(&record, &Options::default());
     let estimate = found.tasks[0].metrics[0].estimates[0].clone().unwrap();

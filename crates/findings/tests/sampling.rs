@@ -5,9 +5,10 @@
 
 mod support;
 
+use mountmark_cells::PlannedCell;
 use mountmark_findings::sampling::{Look, Pace, ended, left, look};
 use mountmark_findings::{Options, VerdictOutcome, findings};
-use mountmark_model::{Cell, Outcome, Sampling, SamplingEnd, TaskOutcome, WhyEnded};
+use mountmark_model::{Outcome, Sampling, SamplingEnd, TaskOutcome, WhyEnded};
 use mountmark_plan::next_block;
 use mountmark_record::{CellRecord, RunRecord, Timestamp};
 use mountmark_stats::random::Random;
@@ -77,7 +78,7 @@ fn simulate(case: &Case, seed: u64) -> Ended {
     let (mut used, mut estimates) = (0.0, Vec::new());
     let mut found = look(&run, precision);
     let why = loop {
-        let mut next: Vec<Cell> = run.plan.cells[run.cells.len()..].to_vec();
+        let mut next: Vec<PlannedCell> = run.plan.cells[run.cells.len()..].to_vec();
         let repeat = next.first().map(|cell| cell.repeat);
         next.retain(|cell| Some(cell.repeat) == repeat);
         if next.is_empty() {
@@ -108,7 +109,7 @@ fn simulate(case: &Case, seed: u64) -> Ended {
 }
 
 /// A cell of about a second, or two, four, ... on later configurations.
-fn measured(case: &Case, cell: &Cell, run: &RunRecord, began: f64, random: &mut Random) -> CellRecord {
+fn measured(case: &Case, cell: &PlannedCell, run: &RunRecord, began: f64, random: &mut Random) -> CellRecord {
     let configuration = run.plan.configurations.iter().position(|name| *name == cell.configuration.name).unwrap();
     let mut record = CellRecord::new(cell, &run.environment);
     let seconds = f64::from(1 << configuration) * (1.0 + 0.05 * random.normal());
@@ -130,7 +131,8 @@ fn coverage(noise: Noise, runs: u64) -> (f64, f64) {
     for seed in 0..runs {
         let ended = simulate(&Case { noise, ..ONE }, seed);
         let width = &ended.look.widths[0];
-        let logs: Vec<f64> = ended.run.cells.iter().map(|cell| (cell.samples[0].value / 10.0).ln()).collect();
+        let logs: Vec<f64> =
+            ended.run.cells.iter().map(|cell| (cell.samples.first().unwrap().value / 10.0).ln()).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         repeats += logs.len();
         held += usize::from((mean - noise.mean()).abs() <= width.half.ln_1p());

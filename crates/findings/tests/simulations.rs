@@ -4,8 +4,8 @@
 
 mod support;
 
+use mountmark_cells::Plan;
 use mountmark_findings::{Findings, Options, VerdictOutcome, findings};
-use mountmark_model::Plan;
 use mountmark_stats::bootstrap::draw;
 use mountmark_stats::interval::{Interval, median_interval};
 use mountmark_stats::random::Random;

@@ -14,11 +14,12 @@ use support::{plan, run, sample};
 /// whole program, has only a time.
 fn rated(repeats: u32) -> RunRecord {
     let mut plan = plan(3, 3, repeats);
-    let tasks = &mut plan.cells[0].tasks;
+    let mut tasks = plan.cells[0].tasks.to_vec();
     tasks[2].program = Some("fs_mark".into());
     for task in &mut tasks[..2] {
         task.part_of = Some("t2".into());
     }
+    plan.cells[0].tasks = tasks.into();
     let mut random = Random::new(3);
     let mut record = run(&plan, |configuration, _, _| 10.0 / (1 + configuration) as f64);
     for cell in &mut record.cells {
@@ -155,9 +156,9 @@ fn a_noisy_file_system_hides_no_slowdown_of_a_quiet_one() {
 fn a_rate_that_fell_is_a_regression() {
     let before = rated(3);
     let mut after = before.clone();
-    for sample in after.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+    for (sample, value) in after.cells.iter_mut().flat_map(|cell| cell.samples.iter_mut()) {
         // Less time, but a lower rate: the rate decides.
-        sample.value *= if sample.metric == "rate" && sample.task == "t0" { 0.8 } else { 0.999 };
+        *value *= if sample.metric == "rate" && sample.task == "t0" { 0.8 } else { 0.999 };
     }
     let found = changes(&before, &after, None, &Options::default());
     let beyond = found.beyond(0.05);
@@ -175,7 +176,7 @@ fn commands_are_judged_by_the_time_until_durable() {
         run(&plan(2, 1, 3), |configuration, _, repeat| [2.0, 3.0][configuration] + f64::from(repeat) / 100.0);
     for cell in &mut record.cells {
         // The configuration that returns early is durable late.
-        let elapsed = 4.0 - cell.samples[0].value;
+        let elapsed = 4.0 - cell.samples.first().unwrap().value;
         cell.samples.push(sample("t0", "elapsed", elapsed));
     }
     let found = findings(&record, &Options::default());

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeSet;
 
+use mountmark_cells::Plan;
 use mountmark_model::facts::Facts;
-use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, split, words};
+use mountmark_model::{Configuration, FileSystem, Lab, Variant, heading, split, words};
 
 use crate::bounds::is_word;
 use crate::{Catalogue, PlanError, Result, below, layers};

@@ -2,9 +2,8 @@
 //! (`--compare`) on three kernels (`--kernel 6.1,6.12,sid`). A side's cells are those of configurations of their own,
 //! called `ext4#SIDE`: so everything that compares configurations compares sides.
 
-use mountmark_model::{
-    Age, Cell, Configuration, Factor, Level, Own, Plan, SideComputer, Suite, Vary, heading, labelled_as, split,
-};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::{Age, Factor, Level, Own, SideComputer, Suite, Vary, heading, labelled_as, split};
 
 use crate::order::block;
 use crate::plan::{Changed, planned};
@@ -150,13 +149,14 @@ pub fn plan_with(
         };
         sides.iter().map(of_side).collect()
     };
-    let merged = merge(&sides, on_one_size(options, &mut plans)?, options)?;
+    let mut merged = merge(&sides, on_one_size(options, &mut plans)?, options)?;
     let level = |level: &CrossedLevel| Level { text: level.text.clone(), label: level.label.clone() };
     let factor = |factor: &CrossedFactor| Factor {
         name: factor.name.clone(),
         levels: factor.levels.iter().map(level).collect(),
     };
-    Ok(Plan { factors: factors.iter().map(factor).collect(), ..merged })
+    merged.factors = factors.iter().map(factor).collect();
+    Ok(merged)
 }
 
 /// The label of each side of `factors`, its kernel and the name of its machine, in the order of [`Plan::sides`].
@@ -286,19 +286,23 @@ fn merge(sides: &[Side], plans: Vec<Plan>, options: &Options) -> Result<Plan> {
         let is_one = plans.iter().all(|plan| plan.tasks.get(at).is_some_and(|(_, other)| other == title));
         (id.clone(), if is_one { title.clone() } else { id.clone() })
     };
-    let mut cells: Vec<Cell> = Vec::new();
+    let of_side = |(side, plan): (&Side, &Plan)| {
+        let place = |name: &String| kept.iter().position(|known| *known == name);
+        let mut plan = plan.clone();
+        plan.cells.retain(|cell| place(&cell.configuration.name).is_some());
+        plan.change_alike(|alike| {
+            let name = &mut alike.configuration.name;
+            place(name).map(|at| *name = labelled_as(&bases[at], &side.label)).ok_or(())
+        })
+        .ok()
+        .map(|()| plan)
+    };
+    let of_sides: Vec<Plan> = sides.iter().zip(&plans).filter_map(of_side).collect();
+    let mut cells: Vec<PlannedCell> = Vec::new();
     for repeat in 0..options.repeats {
-        let of_side = |(side, plan): (&Side, &Plan)| {
-            let named = |cell: &Cell| {
-                let at = kept.iter().position(|name| **name == cell.configuration.name)?;
-                let name = labelled_as(&bases[at], &side.label);
-                Some(Cell { configuration: Configuration { name, ..cell.configuration.clone() }, ..cell.clone() })
-            };
-            plan.cells.iter().filter(|cell| cell.repeat == repeat).filter_map(named).collect::<Vec<_>>()
-        };
-        let all: Vec<Cell> = sides.iter().zip(&plans).flat_map(of_side).collect();
+        let all: Vec<&PlannedCell> = of_sides.iter().flat_map(|plan| plan.of_repeat(repeat)).collect();
         for at in block(options.seed, repeat, all.len()) {
-            cells.push(Cell { index: cells.len() as u32, ..all[at].clone() });
+            cells.push(PlannedCell { index: cells.len() as u32, ..all[at].clone() });
         }
     }
     let tasks = (0..first.tasks.len()).map(title).collect();
@@ -308,7 +312,8 @@ fn merge(sides: &[Side], plans: Vec<Plan>, options: &Options) -> Result<Plan> {
     if computers.iter().all(|other| *other == computers[0]) {
         computers.clear();
     }
-    Ok(Plan { configurations, tasks, cells, skipped, sides, computers, ..first.clone() })
+    let head = mountmark_model::Plan { configurations, tasks, skipped, sides, computers, ..(**first).clone() };
+    Ok(Plan::with_cells(head, cells))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Turns a catalogue and options into ordered cells; starts nothing.
 //!
 //! [`Catalogue`] reads the definitions of file systems, suites, machines, disks and corpora, the built-in ones and the
-//! user's own; [`plan`] turns them and [`Options`] into a [`Plan`](mountmark_model::Plan) whose cells hold all that an
+//! user's own; [`plan`] turns them and [`Options`] into a [`Plan`](mountmark_cells::Plan) whose cells hold all that an
 //! agent needs. This crate does not know how a corpus is generated (the caller does that on request), how a lab works
 //! inside, which kernels or programs exist on this machine, or how anything is measured. Everything that fails by
 //! definitions alone is rejected here, before anything runs.

@@ -1,8 +1,11 @@
 //! Further repeats of a plan whose run decides on its way how many it makes: made from the plan alone, so that a resumed
 //! run goes on as the one that was cut would have.
 
+use std::sync::Arc;
+
+use mountmark_cells::{Plan, PlannedCell, Tasks};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Cell, CorpusSource, Plan, Sampling, SourceMedium, Task};
+use mountmark_model::{CorpusSource, Sampling, SourceMedium};
 
 use crate::conditions::{drawn, ordered};
 use crate::order::block;
@@ -22,7 +25,7 @@ pub fn with_sampling(
     options: &Options,
     precision: Option<f64>,
     budget: Option<f64>,
-    plan: Plan,
+    mut plan: Plan,
 ) -> Result<Plan> {
     let suite = catalogue.suite(&options.suite)?;
     let corpus = match corpus_source(catalogue, &suite, options.corpus.as_deref())? {
@@ -31,36 +34,37 @@ pub fn with_sampling(
     };
     let any_order = suite.any_order && options.conditions == Way::Varied;
     let sampling = Sampling { precision, budget, least: options.repeats, any_order, corpus, ended: None };
-    Ok(Plan { sampling: Some(sampling), ..plan })
+    plan.sampling = Some(sampling);
+    Ok(plan)
 }
 
 /// The plan's next repeat of the configurations that are `wanted`, in the order that a plan with more repeats has.
 ///
 /// # Errors
 /// A plan that is of another kind, and a corpus that cannot be made or is larger than the disks allow.
-pub fn next_block(plan: &Plan, wanted: &dyn Fn(&str) -> bool, realise: &mut Realise<'_>) -> Result<Vec<Cell>> {
+pub fn next_block(plan: &Plan, wanted: &dyn Fn(&str) -> bool, realise: &mut Realise<'_>) -> Result<Vec<PlannedCell>> {
     let Some(sampling) = plan.sampling.as_ref().filter(|_| plan.vary.is_none()) else {
         return Err(PlanError::Options("the plan's number of repeats is fixed".into()));
     };
     let repeat = plan.repeats;
-    let mut medium: Option<Option<SourceMedium>> = None;
+    let mut medium: Option<Option<Arc<SourceMedium>>> = None;
     let mut cells = Vec::new();
     for name in block(plan.seed, repeat, plan.configurations.len()).into_iter().map(|at| &plan.configurations[at]) {
         // Blocks take turns on targets: the model of a cell is one on the same.
         let turns = plan.targets.len().max(1) as u32;
-        let is_like = |cell: &&Cell| cell.configuration.name == *name && cell.repeat % turns == repeat % turns;
+        let is_like = |cell: &&PlannedCell| cell.configuration.name == *name && cell.repeat % turns == repeat % turns;
         let Some(like) = plan.cells.iter().find(is_like).filter(|_| wanted(name)) else { continue };
         // A corpus that is generated is one for all; what users bring may be a build of its own for each.
         let medium = match &medium {
             Some(medium) if sampling.corpus.is_some() => medium.clone(),
             _ => medium.insert(self::medium(plan, sampling, like, realise)?).clone(),
         };
-        cells.push(Cell {
+        cells.push(PlannedCell {
             index: (plan.cells.len() + cells.len()) as u32,
             repeat,
             seed: repeat_seed(plan.seed, repeat),
             second_disk: medium,
-            conditions: drawn(plan.conditions(), plan.lab, plan.seed, repeat, like.ram),
+            conditions: drawn(plan.conditions(), plan.lab, plan.seed, repeat, like.ram).map(Arc::new),
             tasks: tasks(plan, sampling, like, repeat),
             ..like.clone()
         });
@@ -68,17 +72,22 @@ pub fn next_block(plan: &Plan, wanted: &dyn Fn(&str) -> bool, realise: &mut Real
     Ok(cells)
 }
 
-fn tasks(plan: &Plan, sampling: &Sampling, like: &Cell, repeat: u32) -> Vec<Task> {
+fn tasks(plan: &Plan, sampling: &Sampling, like: &PlannedCell, repeat: u32) -> Tasks {
     if !sampling.any_order {
         return like.tasks.clone();
     }
-    let mut tasks = like.tasks.clone();
+    let mut tasks = like.tasks.to_vec();
     tasks.sort_by_key(|task| plan.tasks.iter().position(|(id, _)| *id == task.id));
-    ordered(&tasks, plan.seed, repeat)
+    ordered(&tasks, plan.seed, repeat).into()
 }
 
 /// The second disk of the repeat, with a corpus of its seed.
-fn medium(plan: &Plan, sampling: &Sampling, like: &Cell, realise: &mut Realise<'_>) -> Result<Option<SourceMedium>> {
+fn medium(
+    plan: &Plan,
+    sampling: &Sampling,
+    like: &PlannedCell,
+    realise: &mut Realise<'_>,
+) -> Result<Option<Arc<SourceMedium>>> {
     let (Some(medium), Some(corpus)) = (&like.second_disk, &sampling.corpus) else {
         return Ok(like.second_disk.clone());
     };
@@ -96,5 +105,6 @@ fn medium(plan: &Plan, sampling: &Sampling, like: &Cell, realise: &mut Realise<'
             facts.tar_bytes
         )));
     }
-    Ok(Some(SourceMedium { corpus: facts, tar: tar.to_string_lossy().into_owned(), ..medium.clone() }))
+    let tar = tar.to_string_lossy().into_owned();
+    Ok(Some(Arc::new(SourceMedium { corpus: facts, tar, ..SourceMedium::clone(medium) })))
 }

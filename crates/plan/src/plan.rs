@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use mountmark_cells::{Plan, PlannedCell, Pool};
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, CorpusSource, Disk, Machine, Own, Plan, RealisedCorpus, Scale, Source,
-    SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, CorpusSource, Disk, Machine, Own, RealisedCorpus, Scale, Source, SourceMedium,
+    Suite,
 };
 
 use crate::bounds::MOST_REPEATS;
@@ -131,7 +132,7 @@ pub(crate) fn planned(
         parameters: &parameters,
     };
     let cells = cells.all();
-    Ok(Plan {
+    let head = mountmark_model::Plan {
         suite: suite.name,
         suite_about: suite.about,
         lab: options.lab,
@@ -144,7 +145,7 @@ pub(crate) fn planned(
         tasks: titles,
         disk_written,
         decisions: suite.decisions,
-        cells,
+        cells: Vec::new(),
         skipped,
         vary: None,
         sides: Vec::new(),
@@ -154,7 +155,8 @@ pub(crate) fn planned(
         sampling: None,
         memory_limit: None,
         precondition: None,
-    })
+    };
+    Ok(Plan::with_cells(head, cells))
 }
 
 /// What the cells of a plan have in common.
@@ -174,7 +176,7 @@ struct Cells<'a> {
 
 impl Cells<'_> {
     /// All cells, repeat by repeat, in the order of each repeat's block.
-    fn all(&self) -> Vec<Cell> {
+    fn all(&self) -> Vec<PlannedCell> {
         let Cells { options, suite, kept, .. } = self;
         let programs = tasks::programs(&suite.tasks);
         let tools = programs.iter().flat_map(|program| std::iter::once(&program.tool).chain(program.files));
@@ -182,10 +184,10 @@ impl Cells<'_> {
         let packages = programs.iter().map(|program| program.package.to_owned());
         let packages: Vec<String> = suite.packages.iter().cloned().chain(packages).collect();
         let ram = self.machine.ram;
-        let mut cells = Vec::new();
+        let (mut pool, mut cells) = (Pool::default(), Vec::new());
         for repeat in 0..options.repeats {
             for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
-                cells.push(Cell {
+                cells.push(pool.cell(Cell {
                     index: cells.len() as u32,
                     repeat,
                     point: None,
@@ -210,7 +212,7 @@ impl Cells<'_> {
                     whole_packages: suite.whole_packages.clone(),
                     root: brought::task_root(suite),
                     modules: suite.modules.clone(),
-                });
+                }));
             }
         }
         cells

@@ -1,6 +1,7 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
-use mountmark_model::{Bytes, Cell, Conditions, Fill, Parameter, Plan, Sampling, Source, Suite, Vary, words};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::{Bytes, Conditions, Fill, Parameter, Sampling, Source, Suite, Vary, words};
 
 use crate::bounds::{MOST_REPEATS, is_word};
 use crate::{PlanError, Result, brought, check};
@@ -64,7 +65,7 @@ fn vary_faults(vary: &Vary) -> Vec<String> {
     wrong.map(|text| format!("{text:?} is neither a parameter nor a value")).collect()
 }
 
-fn cell_faults(cell: &Cell) -> Vec<String> {
+fn cell_faults(cell: &PlannedCell) -> Vec<String> {
     let below = cell.configuration.below.iter().map(|below| &below.filesystem);
     let all = std::iter::once(&cell.configuration.filesystem).chain(below);
     let mut faults: Vec<String> = all.flat_map(check::filesystem::faults).collect();
@@ -106,7 +107,7 @@ fn conditions_faults(conditions: &Conditions, ram: Bytes) -> Vec<String> {
 }
 
 /// A suite with the cell's fields.
-fn suite_of(cell: &Cell) -> Suite {
+fn suite_of(cell: &PlannedCell) -> Suite {
     let parameter = |value: u64| Parameter { value: Bytes(value), min: Bytes(0), fixed: true };
     Suite {
         name: "stored".into(),
@@ -119,7 +120,7 @@ fn suite_of(cell: &Cell) -> Suite {
         modules: cell.modules.clone(),
         source_prepare: cell.source_prepare.clone(),
         on_loop: cell.on_loop,
-        tasks: cell.tasks.clone(),
+        tasks: cell.tasks.to_vec(),
         ..Suite::default()
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mountmark_cells::Plan;
 use mountmark_model::facts::Facts;
-use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget, Plan};
+use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget};
 
 use crate::{Catalogue, Origin, PlanError, Result, configuration};
 
@@ -17,9 +18,8 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
     if targets.is_empty() {
         return Ok(plan);
     }
-    for cell in &mut plan.cells {
-        let at = cell.repeat as usize % targets.len();
-        let own = &targets[at];
+    for cell in &plan.cells {
+        let own = &targets[cell.repeat as usize % targets.len()];
         let needed = plan.disk_written.unwrap_or(cell.disk_size);
         if let Some(free) = own.free.filter(|free| *free < needed) {
             return Err(PlanError::Options(format!(
@@ -28,11 +28,15 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
                 own.target.name()
             )));
         }
+    }
+    plan.change(|cell| {
+        let at = cell.repeat as usize % targets.len();
+        let own = &targets[at];
         cell.target = Some(at as u32);
         cell.is_mounted = own.target.is_mounted();
         cell.disk = own.target.disk();
         cell.disk_size = own.size.unwrap_or(cell.disk_size);
-    }
+    });
     if let [one] = targets {
         plan.machine.disk = one.target.name().to_owned();
     }
@@ -46,10 +50,11 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
 /// # Errors
 /// A file system that is not in the catalogue.
 pub fn keep_written(plan: &mut Plan, catalogue: &Catalogue) -> Result<()> {
-    for Configuration { filesystem, mkfs_options, .. } in plan.cells.iter_mut().map(|cell| &mut cell.configuration) {
+    plan.change_alike(|alike| {
+        let Configuration { filesystem, mkfs_options, .. } = &mut alike.configuration;
         mkfs_options.splice(0..0, catalogue.get::<FileSystem>(&filesystem.name)?.nodiscard.iter().cloned());
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Puts the file system that somebody has mounted into the catalogue: known by the kernel's name for its type, and not

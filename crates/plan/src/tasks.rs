@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use mountmark_cells::Plan;
 use mountmark_model::workload::{FileSet, Pattern, Phase, Run, Sizes, SyncPolicy};
-use mountmark_model::{Plan, Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
+use mountmark_model::{Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
 
 use crate::error::fault;
 use crate::error::listed;
@@ -307,13 +308,13 @@ fn needs(task: &Task, program: &Program) -> bool {
 
 /// Omits the tasks that need `program`, which is unavailable for `reason`, a sentence that the plan keeps.
 pub fn leave_out(plan: &mut Plan, program: &Program, reason: &str) {
-    for cell in &mut plan.cells {
+    plan.change(|cell| {
         for task in cell.tasks.iter_mut().filter(|task| needs(task, program)) {
             task.skip = Some(reason.to_owned());
         }
         cell.packages.retain(|package| package != program.package);
         cell.tools.retain(|tool| tool != program.tool && !program.files.contains(&tool.as_str()));
-    }
+    });
 }
 
 /// The largest space in bytes that one job file needs with these parameters.

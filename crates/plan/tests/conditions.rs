@@ -4,8 +4,9 @@ mod support;
 
 use std::path::PathBuf;
 
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Cell, Conditions, Lab, Plan, RealisedCorpus};
+use mountmark_model::{Bytes, Conditions, Lab, RealisedCorpus};
 use mountmark_plan::{Catalogue, Options, check_stored, plan};
 
 fn planned(lab: Lab, conditions: Way, repeats: u32) -> Plan {
@@ -18,7 +19,7 @@ fn of_suite(suite: &str, lab: Lab, conditions: Way, repeats: u32) -> Plan {
     plan(&Catalogue::built_in().unwrap(), &options, &mut none).unwrap()
 }
 
-fn drawn(cell: &Cell) -> &Conditions {
+fn drawn(cell: &PlannedCell) -> &Conditions {
     cell.conditions.as_ref().unwrap()
 }
 
@@ -65,7 +66,7 @@ fn a_seed_draws_the_same_for_years() {
 fn fixed_conditions_leave_no_trace_in_a_cell() {
     let plan = planned(Lab::Virtual, Way::Fixed, 2);
     assert_eq!(plan.conditions(), Way::Fixed);
-    assert!(!serde_json::to_string(&plan).unwrap().contains("conditions"));
+    assert!(!serde_json::to_string(&plan.whole()).unwrap().contains("conditions"));
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn a_stored_plan_cannot_make_a_guest_wait_for_years() {
     ];
     for (name, change) in changes {
         let mut plan = planned(Lab::Virtual, Way::Varied, 1);
-        change(plan.cells[0].conditions.as_mut().unwrap());
+        plan.change(|cell| change(cell.conditions.as_mut().unwrap()));
         let refused = check_stored(&plan).unwrap_err().to_string();
         assert!(refused.contains(&format!("the condition {name} is beyond what this program draws")), "{refused}");
     }
@@ -107,7 +108,7 @@ fn tasks_that_do_not_depend_on_each_other_change_places() {
         let head = format!("name = \"free\"\nabout = \"six tasks\"\nroom = \"1 MiB\"\nany_order = {free}\n");
         std::fs::write(&path, head + &tasks).unwrap();
         let plan = of_suite(path.to_str().unwrap(), Lab::Virtual, conditions, 20);
-        let order = |cell: &Cell| cell.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
+        let order = |cell: &PlannedCell| cell.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
         assert!(plan.cells.chunks(2).all(|block| order(&block[0]) == order(&block[1])));
         assert!(plan.tasks.iter().map(|(id, _)| id.as_str()).eq(["t0", "t1", "t2", "t3", "t4", "t5"]));
         plan.cells.iter().map(order).collect()

@@ -4,7 +4,8 @@ mod support;
 
 use std::path::PathBuf;
 
-use mountmark_model::{CorpusSource, Own, Plan, RealisedCorpus};
+use mountmark_cells::Plan;
+use mountmark_model::{CorpusSource, Own, RealisedCorpus};
 use mountmark_plan::{
     Catalogue, CommandLine, CorpusRequest, CrossedFactor, CrossedLevel, Options, SideChange, plan_with, put_command,
     vary,

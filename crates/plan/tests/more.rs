@@ -4,8 +4,9 @@ mod support;
 
 use std::path::PathBuf;
 
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::RealisedCorpus;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Plan, RealisedCorpus};
 use mountmark_plan::{CorpusRequest, Options, next_block, plan, with_sampling};
 
 const SUITE: &str = r#"
@@ -67,9 +68,8 @@ fn a_plan_that_grows_is_the_longer_plan() {
 #[test]
 fn only_what_is_wanted_is_in_the_next_repeat_and_in_its_order() {
     let plan = planned(3, Way::Varied);
-    let names = |cells: &[mountmark_model::Cell]| -> Vec<String> {
-        cells.iter().map(|cell| cell.configuration.name.clone()).collect()
-    };
+    let names =
+        |cells: &[PlannedCell]| -> Vec<String> { cells.iter().map(|cell| cell.configuration.name.clone()).collect() };
     let all = names(&next_block(&plan, &|_| true, &mut realise).unwrap());
     let some = next_block(&plan, &|name| name != "xfs", &mut realise).unwrap();
     assert_eq!(names(&some), all.iter().filter(|name| *name != "xfs").cloned().collect::<Vec<_>>());
@@ -85,6 +85,7 @@ fn a_corpus_that_does_not_fit_and_a_plan_of_another_kind_are_refused() {
     };
     let error = next_block(&planned(3, Way::Varied), &|_| true, &mut large).unwrap_err().to_string();
     assert!(error.contains("corpus of repeat 4") && error.contains("--repeat"), "{error}");
-    let fixed = Plan { sampling: None, ..planned(3, Way::Varied) };
+    let mut fixed = planned(3, Way::Varied);
+    fixed.sampling = None;
     assert!(next_block(&fixed, &|_| true, &mut realise).is_err());
 }

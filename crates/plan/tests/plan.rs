@@ -4,7 +4,8 @@ mod support;
 
 use std::path::PathBuf;
 
-use mountmark_model::{Bytes, CorpusSource, Lab, Plan, Processor, RealisedCorpus, Scale};
+use mountmark_cells::Plan;
+use mountmark_model::{Bytes, CorpusSource, Lab, Processor, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, PlanError, plan};
 
 const SUITE: &str = r#"
@@ -64,7 +65,7 @@ fn order(plan: &Plan) -> Vec<&str> {
 
 #[test]
 fn a_plan_says_what_its_processor_can_do() {
-    let processor = |lab: Lab| planned(&Options { lab, ..options("ext4") }).machine.processor;
+    let processor = |lab: Lab| planned(&Options { lab, ..options("ext4") }).machine.processor.clone();
     assert_eq!(processor(Lab::Virtual), Some(Processor::default()), "the machine's file does not say");
     assert_eq!((processor(Lab::Kvm), processor(Lab::Host)), (None, None), "there the host's does the work");
 }
@@ -100,8 +101,18 @@ const PINNED: [&str; 9] = ["xfs", "jfs", "ext4", "jfs", "xfs", "ext4", "jfs", "x
 #[test]
 fn a_plan_can_be_kept() {
     let plan = planned(&options("ext4,xfs"));
-    let text = serde_json::to_string(&plan).unwrap();
-    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    assert_eq!(Plan::from_stored(&plan.stored()).unwrap(), plan);
+    // As older versions kept it.
+    let whole = serde_json::to_string(&plan.whole()).unwrap();
+    assert_eq!(Plan::from_stored(&whole).unwrap(), plan);
+    // What cells have alike is there once.
+    let long = planned(&Options { repeats: 30, ..options("ext4,xfs") }).stored();
+    assert_eq!((long.matches("\"mount_type\"").count(), long.matches("\"run\"").count()), (2, plan.tasks.len()));
+    for changed in
+        [long.replacen("\"cell\":[[0,", "\"cell\":[[-1,", 1), long.replacen("\"order\":[[", "\"order\":[[999,", 1)]
+    {
+        assert!(changed != long && Plan::from_stored(&changed).is_err());
+    }
 }
 
 #[test]
@@ -317,7 +328,7 @@ fn a_suite_without_a_corpus_needs_no_second_disk() {
 #[test]
 fn mkfs_is_told_not_to_discard_before_the_users_own_arguments() {
     let mut plan = planned(&options("ext4:mkfs=-m 0,jfs"));
-    let has_field = |plan: &Plan| serde_json::to_string(plan).unwrap().contains("nodiscard");
+    let has_field = |plan: &Plan| plan.stored().contains("nodiscard");
     assert!(!has_field(&plan), "the job of a guest is as it was");
     mountmark_plan::keep_written(&mut plan, &catalogue(str::to_owned)).unwrap();
     for cell in &plan.cells {

@@ -4,7 +4,8 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use mountmark_model::{Plan, RealisedCorpus, Suite};
+use mountmark_cells::Plan;
+use mountmark_model::{RealisedCorpus, Suite};
 use mountmark_plan::{Catalogue, Options, plan};
 
 fn planned(catalogue: &Catalogue, suite: &str, scale: &str) -> Plan {
@@ -30,7 +31,7 @@ fn titles_state_what_is_run() {
     assert!(small.titles_are_scaled());
     // The guest's input has the same length at every scale.
     assert_eq!(small.cells[0].tasks, own.cells[0].tasks);
-    let rows = planned(&catalogue, "fsbench-2004", "1/2").tasks;
+    let rows = planned(&catalogue, "fsbench-2004", "1/2").tasks.clone();
     let title = |id: &str| rows.iter().find(|(known, _)| known == id).unwrap().1.clone();
     assert_eq!(title("seeks_4g"), "random seeks of 2 GiB");
     assert_eq!(title("fwrite_2g"), "fwrite a new file: 1 GiB, records of 1 MiB");

@@ -4,7 +4,8 @@ mod support;
 
 use std::path::PathBuf;
 
-use mountmark_model::{Bytes, Plan, RealisedCorpus};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::{Bytes, RealisedCorpus};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, plan_with, vary};
 
 const SUITE: &str = r#"
@@ -45,7 +46,7 @@ fn planned(options: &Options, text: &str) -> Plan {
 }
 
 /// The one value of `what` of all cells at each point.
-fn by_point<T: PartialEq + std::fmt::Debug>(plan: &Plan, what: impl Fn(&mountmark_model::Cell) -> T) -> Vec<T> {
+fn by_point<T: PartialEq + std::fmt::Debug>(plan: &Plan, what: impl Fn(&PlannedCell) -> T) -> Vec<T> {
     let points = 0..plan.vary.as_ref().unwrap().points.len() as u32;
     let of = |point| {
         let mut values = plan.cells.iter().filter(|cell| cell.point == Some(point)).map(&what);

@@ -7,15 +7,17 @@
 //!
 //! The store is in WAL mode with `synchronous = FULL`: when [`Store::record_cell`] returns, the cell survives a power
 //! failure. One fsync costs milliseconds and a cell costs seconds to hours, so `NORMAL`, which may lose the last cells
-//! (though never half of one), would save nothing.
+//! (though never half of one), would save nothing. Cells that cost nothing are stored many at once ([`Store::record_cells`]).
 
 mod campaigns;
+mod environment;
 mod error;
 mod locks;
 mod names;
 mod process;
 mod profiles;
 mod record;
+mod samples;
 mod store;
 mod timestamp;
 mod work;
@@ -30,10 +32,12 @@ pub mod parsers {
 }
 
 pub use campaigns::{Campaigns, Listed, Writing};
+pub use environment::CellEnvironment;
 pub use error::StoreError;
 pub use mountmark_model::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use profiles::Profiles;
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};
-pub use store::{Store, new_id};
+pub use samples::{SampleRef, Samples};
+pub use store::{CellToRecord, Store, new_id};
 pub use timestamp::Timestamp;
 pub use work::{CellWork, TaskWork};

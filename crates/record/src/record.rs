@@ -1,11 +1,15 @@
 //! Stored data: runs, cells, samples.
 
+use std::collections::HashSet;
+use std::convert::Infallible;
 use std::fmt;
+use std::sync::Arc;
 
-use mountmark_model::{Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::{Bytes, Environment, Metric, Outcome, RealisedCorpus, TaskOutcome, Vary};
 use serde::Serialize;
 
-use crate::Timestamp;
+use crate::{CellEnvironment, SampleRef, Samples, Timestamp};
 
 /// The name of a run, such as `20261121-0345-a1b2`: start time in UTC, and four random digits. Sorts by the minute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -138,16 +142,29 @@ impl RunRecord {
         let (kernel, machine) = whole.computer(at);
         (plan.kernel, plan.machine) = (kernel.to_owned(), machine.clone());
         plan.configurations.retain_mut(renamed);
-        plan.cells.retain_mut(|cell| renamed(&mut cell.configuration.name));
+        plan.cells.retain(|cell| renamed(&mut cell.configuration.name.clone()));
+        plan.change_alike(|alike| {
+            renamed(&mut alike.configuration.name);
+            Ok::<(), Infallible>(())
+        })
+        .unwrap_or_else(|never| match never {});
         plan.sides.clear();
         plan.factors.clear();
         plan.computers.clear();
         self.cells.retain_mut(|cell| renamed(&mut cell.configuration));
         // The run's own is that of its first cell, which may be on another side.
         if let Some(cell) = self.cells.first() {
-            self.environment = cell.environment.clone();
+            self.environment = cell.environment.whole();
         }
         Some(RunRecord { side: Some(side.to_owned()), ..self })
+    }
+
+    /// The environments of its cells without what is each cell's own, those that are alike once, and its own at the end.
+    pub fn environments(&self) -> Vec<&Environment> {
+        let mut seen = HashSet::new();
+        let cells = self.cells.iter().map(|cell| &cell.environment.alike);
+        let each = cells.filter(|alike| seen.insert(Arc::as_ptr(alike))).map(|alike| &**alike);
+        each.chain([&self.environment]).collect()
     }
 
     /// What commands call it: its id, and its side.
@@ -174,13 +191,13 @@ pub struct CellRecord {
     pub ended: Timestamp,
     /// Outcome of the cell as a whole; tasks have their own outcomes.
     pub outcome: Outcome,
-    pub environment: Environment,
+    pub environment: CellEnvironment,
     /// The corpus, if the suite has one.
-    pub corpus: Option<RealisedCorpus>,
+    pub corpus: Option<Arc<RealisedCorpus>>,
     /// Outcomes of its tasks and protocol steps, in the order in which they ended.
     pub outcomes: Vec<TaskOutcome>,
     /// Its figures, in the order in which they were measured.
-    pub samples: Vec<Sample>,
+    pub samples: Samples,
     pub notes: Vec<String>,
     /// The end of the lab's console output.
     pub log: String,
@@ -188,7 +205,7 @@ pub struct CellRecord {
 
 impl CellRecord {
     /// A record of `cell` without measurements, started and ended now.
-    pub fn new(cell: &Cell, environment: &Environment) -> CellRecord {
+    pub fn new(cell: &PlannedCell, environment: &Environment) -> CellRecord {
         let now = Timestamp::now();
         CellRecord {
             index: cell.index,
@@ -200,10 +217,10 @@ impl CellRecord {
             started: now,
             ended: now,
             outcome: Outcome::Ok,
-            environment: environment.clone(),
-            corpus: cell.second_disk.as_ref().map(|medium| medium.corpus.clone()),
+            environment: environment.clone().into(),
+            corpus: cell.second_disk.as_ref().map(|medium| Arc::new(medium.corpus.clone())),
             outcomes: Vec::new(),
-            samples: Vec::new(),
+            samples: Samples::default(),
             notes: Vec::new(),
             log: String::new(),
         }
@@ -212,7 +229,7 @@ impl CellRecord {
     /// A figure of the first time that a task ran, measured or the sum of two that were.
     pub fn figure(&self, task: &str, metric: &Metric) -> Option<f64> {
         let measured = |metric: &Metric| {
-            let is_it = |sample: &&Sample| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
+            let is_it = |sample: &SampleRef| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
             self.samples.iter().find(is_it).map(|sample| sample.value)
         };
         measured(metric).or_else(|| metric.sum_of()?.iter().map(measured).sum())

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
-use mountmark_model::{Environment, Plan};
+use mountmark_cells::Plan;
+use mountmark_model::Environment;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
@@ -21,6 +22,7 @@ mod open;
 mod outputs;
 mod row;
 
+pub use cells::CellToRecord;
 use row::{ProcessView, run_id};
 
 /// A results store in one file. Several processes may open it and write to it.
@@ -71,7 +73,7 @@ impl Store {
                     environment.mountmark,
                     json(&Process::default()),
                     json(environment),
-                    json(plan),
+                    plan.stored(),
                 ],
             )
             .map_err(|source| self.error(source))?;
@@ -107,7 +109,7 @@ impl Store {
         let number = self.own_run(run)?;
         self.execute(
             "UPDATE run SET plan = ?2, planned = ?3, repeats = ?4 WHERE number = ?1",
-            params![number, json(plan), plan.cells.len() as i64, plan.repeats],
+            params![number, plan.stored(), plan.cells.len() as i64, plan.repeats],
         )?;
         self.commit(transaction)
     }

@@ -6,6 +6,9 @@ use std::thread;
 
 use anyhow::{Error, Result};
 
+/// How much may be told before it is listened to. Without an end, hands that are quick would fill memory.
+const AHEAD: usize = 64;
+
 /// Numbers of the work that is left, the least first.
 pub struct Queue {
     next: AtomicUsize,
@@ -32,12 +35,12 @@ impl Queue {
 pub fn work<T: Send>(
     count: usize,
     jobs: usize,
-    hand: impl Fn(&Queue, &mpsc::Sender<T>) -> Result<()> + Sync,
+    hand: impl Fn(&Queue, &mpsc::SyncSender<T>) -> Result<()> + Sync,
     mut tell: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
     let queue = Queue { next: AtomicUsize::new(0), count };
     let mut failure: Option<Error> = None;
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(AHEAD);
     thread::scope(|scope| {
         let hands: Vec<_> = (0..jobs.min(count))
             .map(|_| {
@@ -69,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    fn numbers(queue: &Queue, say: &mpsc::Sender<usize>) -> Result<()> {
+    fn numbers(queue: &Queue, say: &mpsc::SyncSender<usize>) -> Result<()> {
         while let Some(at) = queue.take() {
             say.send(at)?;
         }
@@ -98,7 +101,7 @@ mod tests {
             if told == 3 { bail!("enough") } else { Ok(()) }
         });
         assert_eq!((listener.unwrap_err().to_string(), told), ("enough".into(), 3));
-        let one_fails = |queue: &Queue, _: &mpsc::Sender<()>| {
+        let one_fails = |queue: &Queue, _: &mpsc::SyncSender<()>| {
             while let Some(at) = queue.take() {
                 if at == 5 {
                     bail!("broken");

@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use anyhow::Result;
+use mountmark_cells::PlannedCell;
 use mountmark_lab::OpenLab;
 use mountmark_model::{Cell, Event, Stage};
 
@@ -13,10 +14,10 @@ pub use crate::account::CellResult;
 use crate::pool::{self, Queue};
 
 pub enum Progress<'a> {
-    Started(&'a Cell),
+    Started(&'a PlannedCell),
     /// An agent has reached this step.
-    Stage(&'a Cell, &'a Stage),
-    Ended(&'a Cell, &'a CellResult),
+    Stage(&'a PlannedCell, &'a Stage),
+    Ended(&'a PlannedCell, Box<CellResult>),
 }
 
 /// Runs `cells`, at most `jobs` at once. `on_progress` is called on the caller's thread; an error from it stops
@@ -24,7 +25,7 @@ pub enum Progress<'a> {
 /// effect.
 pub fn run(
     lab: &dyn OpenLab,
-    cells: &[Cell],
+    cells: &[PlannedCell],
     jobs: usize,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress) -> Result<()>,
@@ -35,10 +36,10 @@ pub fn run(
         Ended(usize, Box<CellResult>),
     }
     let mut ended = 0;
-    let hand = |queue: &Queue, say: &mpsc::Sender<Message>| {
+    let hand = |queue: &Queue, say: &mpsc::SyncSender<Message>| {
         while let Some(index) = queue.take().filter(|_| !stop.load(Ordering::SeqCst)) {
             let _ = say.send(Message::Started(index));
-            let result = run_cell(lab, &cells[index], stop, &mut |stage| {
+            let result = run_cell(lab, &cells[index].whole(), stop, &mut |stage| {
                 let _ = say.send(Message::Stage(index, stage.clone()));
             })?;
             if let Some(result) = result {
@@ -52,7 +53,7 @@ pub fn run(
         Message::Stage(index, stage) => on_progress(Progress::Stage(&cells[index], &stage)),
         Message::Ended(index, result) => {
             ended += 1;
-            on_progress(Progress::Ended(&cells[index], &result))
+            on_progress(Progress::Ended(&cells[index], result))
         }
     })?;
     Ok(ended == cells.len())

@@ -31,7 +31,7 @@ pub fn import(from: &Folder, to: &Folder) -> Result<Imported> {
         }
         copied => Ok(copied),
     };
-    let hand = |queue: &pool::Queue, say: &std::sync::mpsc::Sender<(usize, Result<bool>)>| {
+    let hand = |queue: &pool::Queue, say: &std::sync::mpsc::SyncSender<(usize, Result<bool>)>| {
         while let Some(at) = queue.take() {
             let _ = say.send((at, copy(&paths[at])?));
         }

@@ -107,8 +107,9 @@ impl<'a> Shelved<'a> {
         }
         let mut state = self.state();
         let State { there, decided, sample, .. } = &mut *state;
-        let new: BTreeSet<u32> = there.difference(decided).copied().collect();
-        if !new.is_empty() {
+        // All that were decided are there.
+        if there.len() > decided.len() {
+            let new: BTreeSet<u32> = there.difference(decided).copied().collect();
             let wanted = (there.len() as f64 * verify) as usize - sample.len();
             sample.extend(choose(&new, wanted, seed));
             decided.extend(new);
@@ -170,21 +171,22 @@ impl OpenLab for Shelved<'_> {
             ensure!(outcome.is_ok(), "its cell has failed");
             mountmark_run::fits(cell, events).map_err(|reason| anyhow!("it cannot be believed: {reason}"))
         };
-        let (found, spoilt) = match self.how.not_before {
+        let (mut found, spoilt) = match self.how.not_before {
             How::NOTHING => (None, false),
             moment => {
                 let Got { entry, spoilt } = self.shelf.get(&key, &fits)?;
                 (entry.filter(|(_, entry)| entry.measured.at >= moment), spoilt)
             }
         };
-        if let Some((_, entry)) = &found
+        if found.is_some()
             && !self.is_sampled(cell.index)
+            && let Some((_, entry)) = found.take()
         {
-            self.shelf.used(entry);
+            self.shelf.used(&entry);
             if spoilt || self.shelf.lacks(&key) {
-                self.shelf.put(entry);
+                self.shelf.put(&entry);
             }
-            let Entry { figures, measured, .. } = entry.clone();
+            let Entry { figures, measured, .. } = entry;
             figures.events.into_iter().for_each(on_event);
             let taken = Taken { host: measured.host, at: measured.at };
             self.state().take(cell.index, taken, measured.environment);

@@ -58,7 +58,8 @@ const SHARE: usize = 10;
 /// Where to cut the sorted `values`: the number of values below the gap. `None` if they are one group.
 pub fn cut(values: &[f64]) -> Option<usize> {
     let bounds = BOUNDS[values.len().checked_sub(FEWEST)?.min(BOUNDS.len() - 1)];
-    let passed = quotients(values).map(|(at, quotient)| (at, quotient / bounds[part(values.len(), at)]));
+    let bound = |at: usize| bounds[part(values.len(), at)];
+    let passed = quotients(values, &bound).map(|(at, quotient)| (at, quotient / bound(at)));
     let passed = passed.filter(|(_, over)| *over > 1.0);
     passed.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
 }
@@ -66,7 +67,7 @@ pub fn cut(values: &[f64]) -> Option<usize> {
 /// The largest quotient with a part of one value, and with larger parts; 0 where there is none.
 pub fn largest(values: &[f64]) -> [f64; 2] {
     let mut out = [0.0_f64; 2];
-    for (at, quotient) in quotients(values) {
+    for (at, quotient) in quotients(values, &|_| 0.0) {
         let most = &mut out[part(values.len(), at)];
         *most = most.max(quotient);
     }
@@ -78,15 +79,20 @@ fn part(n: usize, at: usize) -> usize {
     usize::from(at.min(n - at) > 1)
 }
 
-/// By number of values below it, each gap over the standard deviation within both parts; infinite if that is 0.
-fn quotients(sorted: &[f64]) -> impl Iterator<Item = (usize, f64)> + '_ {
+/// By number of values below it, each gap over the standard deviation within both parts, infinite if that is 0; but for those that
+/// are certainly below `bound`.
+fn quotients<'a>(sorted: &'a [f64], bound: &'a dyn Fn(usize) -> f64) -> impl Iterator<Item = (usize, f64)> + 'a {
     let n = sorted.len();
     let least = n.div_ceil(SHARE);
-    (least..=n.saturating_sub(least)).filter_map(move |at| {
-        let gap = sorted[at] - sorted[at - 1];
-        let within = squares(&sorted[..at]) + squares(&sorted[at..]);
-        (gap > 0.0).then(|| (at, gap / libm::sqrt(within / (n - 2) as f64)))
-    })
+    // The same but for rounding, of all cuts at once: of thousands of values few are looked at closely.
+    let below = squares_from(sorted.iter());
+    let above = squares_from(sorted.iter().rev());
+    let deviation = move |within: f64| libm::sqrt(within / (n - 2) as f64);
+    let cuts = (least..=n.saturating_sub(least)).map(|at| (at, sorted[at] - sorted[at - 1]));
+    let near = move |(at, gap): &(usize, f64)| *gap >= 0.999 * bound(*at) * deviation(below[*at] + above[n - at]);
+    cuts.filter(|(_, gap)| *gap > 0.0)
+        .filter(near)
+        .map(move |(at, gap)| (at, gap / deviation(squares(&sorted[..at]) + squares(&sorted[at..]))))
 }
 
 /// Below this number of values there are no three groups.

@@ -44,12 +44,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// Like [`median`], but sorts in place.
 pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
-    let n = values.len();
+    middle(values.len(), |at| values[at])
+}
+
+/// The median of values that are sorted, without the one at `left_out`.
+pub fn median_without(sorted: &[f64], left_out: usize) -> Option<f64> {
+    middle(sorted.len().saturating_sub(1), |at| sorted[at + usize::from(at >= left_out)])
+}
+
+/// The median of `n` values that are sorted.
+fn middle(n: usize, value: impl Fn(usize) -> f64) -> Option<f64> {
     match n {
         0 => None,
-        _ if n % 2 == 1 => Some(values[n / 2]),
+        _ if n % 2 == 1 => Some(value(n / 2)),
         _ => {
-            let (low, high) = (values[n / 2 - 1], values[n / 2]);
+            let (low, high) = (value(n / 2 - 1), value(n / 2));
             Some(low + (high / 2.0 - low / 2.0))
         }
     }

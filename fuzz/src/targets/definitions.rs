@@ -5,12 +5,13 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use mountmark_cells::Plan;
 use mountmark_disk::{Operation, Request};
 use mountmark_findings::claims::{Claims, ClaimsHead, Judges, Reach, judge_claims};
 use mountmark_findings::studies::{StudyBeside, compare_study};
 use mountmark_model::conditions::Way;
 use mountmark_model::{
-    Bytes, Corpus, Disk, FileSystem, Lab, Machine, Order, Plan, Quantity, RealisedCorpus, Scale, Study, Suite,
+    Bytes, Corpus, Disk, FileSystem, Lab, Machine, Order, Quantity, RealisedCorpus, Scale, Study, Suite,
 };
 use mountmark_plan::{Catalogue, Options, configurations, plan};
 
@@ -85,14 +86,14 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
         };
         match plan(catalogue, &options, &mut |_| Ok(("/nowhere/made.tar".into(), realised.clone()))) {
             Ok(mut plan) => {
-                for program in mountmark_plan::programs(&plan.cells[0].tasks) {
+                for program in mountmark_plan::programs(&plan.cells[0].tasks.to_vec()) {
                     mountmark_plan::leave_out(&mut plan, program, "it is not there");
                 }
                 for cell in &plan.cells {
                     black_box(cell.configuration.mkfs_command("/dev/x"));
                     black_box(cell.configuration.mount_command("/dev/x", "/y"));
                 }
-                black_box(serde_json::to_string(&plan).expect("a plan is JSON"));
+                black_box(plan.stored());
                 last = Some(plan);
             }
             Err(error) => drop(black_box(error.to_string())),

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mountmark_model::{DeviceRecord, Environment, Outcome, Plan, WorkloadResult, protocol_task};
+use mountmark_cells::Plan;
+use mountmark_model::{DeviceRecord, Environment, Outcome, WorkloadResult, protocol_task};
 use mountmark_plan::Catalogue;
 use mountmark_record::{
     CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,

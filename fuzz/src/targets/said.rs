@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use mountmark_agent::programs::{Printed, parse};
+use mountmark_cells::PlannedCell;
 use mountmark_lab::{Ended, OpenLab};
 use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program, Subject};
 use mountmark_record::{CellRecord, DeviceUse, Output, RunRecord, RunStatus};
@@ -59,7 +60,7 @@ pub(super) fn events(data: &[u8]) {
     let never = AtomicBool::new(false);
     let ended = schedule::run(&Said(&text), &plan.cells[..2], 1, &never, &mut |step| {
         if let Progress::Ended(cell, result) = step {
-            record.cells.push(kept_cell(cell, result, &mut devices, &mut outputs));
+            record.cells.push(kept_cell(cell, &result, &mut devices, &mut outputs));
         }
         Ok(())
     });
@@ -82,11 +83,16 @@ pub(super) fn events(data: &[u8]) {
 }
 
 /// Stores a cell like `mountmark run`.
-fn kept_cell(cell: &Cell, result: &CellResult, devices: &mut Vec<DeviceUse>, outputs: &mut Vec<Output>) -> CellRecord {
+fn kept_cell(
+    cell: &PlannedCell,
+    result: &CellResult,
+    devices: &mut Vec<DeviceUse>,
+    outputs: &mut Vec<Output>,
+) -> CellRecord {
     let mut record = CellRecord::new(cell, &Environment { kernel: result.kernel.clone(), ..Environment::default() });
     record.outcome = result.outcome.clone();
     record.outcomes = result.tasks.clone();
-    record.samples = result.samples.clone();
+    record.samples = result.samples.clone().into();
     record.notes = result.notes.clone();
     outputs.extend(result.outputs.iter().cloned());
     devices.extend(result.devices.iter().cloned());
@@ -114,9 +120,9 @@ pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
     let mut say = |event: Event| text += &(serde_json::to_string(&event).expect("an event is JSON") + "\n");
     say(Event::Hello { protocol: mountmark_model::PROTOCOL, kernel: "6.12.1 #1 SMP".into(), memory: 1 << 31 });
     for sample in &record.cells[0].samples {
-        let (task, iteration) = (sample.task.clone(), sample.iteration);
+        let (task, iteration) = (sample.task.to_owned(), sample.iteration);
         say(Event::Stage { name: task.clone().into() });
-        say(Event::Sample { task: task.clone(), iteration, values: [(sample.metric.clone(), sample.value)].into() });
+        say(Event::Sample { task: task.clone(), iteration, values: [(sample.metric.to_owned(), sample.value)].into() });
         say(Event::Ended { task: task.into(), outcome: Outcome::Ok });
     }
     for output in kept::outputs() {

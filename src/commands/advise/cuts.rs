@@ -73,7 +73,7 @@ impl Search<'_> {
     /// Lines of `crash --workload` that sync as the work does.
     fn patterns(&self) -> Vec<String> {
         let plan = self.runs.plan();
-        patterns(plan.and_then(|plan| plan.cells.first()).map_or(&[][..], |cell| &cell.tasks))
+        patterns(&plan.and_then(|plan| plan.cells.first()).map_or(Vec::new(), |cell| cell.tasks.to_vec()))
     }
 }
 

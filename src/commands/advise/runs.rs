@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use mountmark_cells::Plan;
 use mountmark_findings::advice::{self, Candidate, LeftOut, Speeds};
-use mountmark_model::{Bytes, Plan};
+use mountmark_model::Bytes;
 use mountmark_record::RunRecord;
 
 use super::Arguments;

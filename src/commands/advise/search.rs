@@ -1,9 +1,12 @@
 //! The search: defaults, options, power cuts. What has to survive decides what takes part.
 
+use std::sync::Arc;
+
 use anyhow::Result;
+use mountmark_cells::{Alike, PlannedCell};
 use mountmark_findings::advice::{self, Candidate, LeftOut, PowerCuts};
 use mountmark_findings::obstacles;
-use mountmark_model::{Cell, FileSystem, TuningOption, counted};
+use mountmark_model::{FileSystem, TuningOption, counted};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
@@ -108,7 +111,10 @@ impl<'a> Search<'a> {
         let planned = configurations(catalogue, &names)?;
         let mut asked = run.clone();
         if let Some(cell) = asked.plan.cells.first().cloned() {
-            let of = |configuration| Cell { configuration, ..cell.clone() };
+            let of = |configuration| {
+                let alike = Arc::new(Alike { configuration, ..Alike::clone(&cell.alike) });
+                PlannedCell { alike, ..cell.clone() }
+            };
             asked.plan.cells.extend(planned.into_iter().map(of));
         }
         asked.plan.configurations = names;

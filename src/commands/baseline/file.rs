@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_findings::is_judged_by;
 use mountmark_findings::why::Ledger;
-use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, is_hidden};
-use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus};
+use mountmark_model::{Bytes, Environment, Outcome, RealisedCorpus, Sample, TaskOutcome, is_hidden};
+use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, SampleRef};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{self, Line};
@@ -65,7 +66,7 @@ impl Baseline {
     pub fn of(run: &RunRecord, folder: String, words: Vec<String>, ledgers: &[(String, Ledger)]) -> Result<Baseline> {
         let mut made_with = BTreeMap::new();
         for cell in &run.cells {
-            made_with.entry(cell.configuration.clone()).or_insert_with(|| plain(&cell.environment));
+            made_with.entry(cell.configuration.clone()).or_insert_with(|| plain(&cell.environment.whole()));
         }
         let spent = |(task, ledger): &(String, Ledger)| Spent {
             configuration: ledger.configuration.clone(),
@@ -137,13 +138,14 @@ impl Baseline {
             let own = self.cell.iter().find(is_it).filter(|_| now.plan.is_planned(cell.index))?;
             let outcome = |task: &String| TaskOutcome { task: task.clone(), outcome: Outcome::Ok };
             Some(CellRecord {
-                samples: samples(own),
+                samples: samples(own).into(),
                 outcomes: own.figures.keys().map(outcome).collect(),
                 environment: Environment {
                     host_kernel: cell.environment.host_kernel.clone(),
                     host_cpu: cell.environment.host_cpu.clone(),
                     ..self.made_with.get(&cell.configuration).cloned().unwrap_or_default()
-                },
+                }
+                .into(),
                 ..cell.clone()
             })
         };
@@ -164,8 +166,8 @@ impl Baseline {
 
 fn measured(cell: &CellRecord) -> Measured {
     let mut figures: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
-    for Sample { task, metric, value, .. } in cell.samples.iter().filter(|sample| is_judged_by(&sample.metric)) {
-        figures.entry(task.clone()).or_default().entry(metric.clone()).or_default().push(*value);
+    for SampleRef { task, metric, value, .. } in cell.samples.iter().filter(|sample| is_judged_by(sample.metric)) {
+        figures.entry(task.to_owned()).or_default().entry(metric.to_owned()).or_default().push(value);
     }
     Measured { configuration: cell.configuration.clone(), repeat: cell.repeat, figures }
 }
@@ -203,8 +205,8 @@ fn plain(environment: &Environment) -> Environment {
 
 /// A hash of what is measured how, without what a user brings: that may differ.
 fn fingerprint(plan: &Plan) -> Result<String> {
-    let cell = |cell: &Cell| {
-        let mut cell = cell.clone();
+    let cell = |cell: &PlannedCell| {
+        let mut cell = cell.whole();
         if let Some(age) = &mut cell.age {
             age.path.clear();
         }
@@ -216,6 +218,6 @@ fn fingerprint(plan: &Plan) -> Result<String> {
         }
         cell
     };
-    let plan = Plan { cells: plan.cells.iter().map(cell).collect(), ..plan.clone() };
-    Ok(mountmark_lab::cache::sha256(&serde_json::to_vec(&plan)?)[..16].to_owned())
+    let whole = mountmark_model::Plan { cells: plan.cells.iter().map(cell).collect(), ..(**plan).clone() };
+    Ok(mountmark_lab::cache::sha256(&serde_json::to_vec(&whole)?)[..16].to_owned())
 }

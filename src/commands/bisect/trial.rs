@@ -1,10 +1,11 @@
 //! One cell on one kernel, and the journal of all that were tried.
 
 use anyhow::{Result, bail};
+use mountmark_cells::Plan;
 use mountmark_findings::bisect::{Tried, Verdict, verdict, worse};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::options;
-use mountmark_model::{Configuration, Machine, Metric, Plan};
+use mountmark_model::{Configuration, Machine, Metric};
 use mountmark_plan::{Catalogue, Options, PlanError};
 use mountmark_record::{RunRecord, RunStatus, Store, StoreError};
 
@@ -73,8 +74,8 @@ impl Trial<'_> {
         let options = Options { kernel: kernel.to_owned(), ..self.options.clone() };
         let mut plan = mountmark_plan::plan(self.catalogue, &options, &mut corpora(mountmark_corpus::realise))?;
         leave_out_programs(&mut plan, &|program| lab.lacks(program))?;
-        lab.prepare(&plan.cells[0])?;
-        self.work.check_programs(lab, &plan.cells[0])?;
+        lab.prepare(&plan.cells[0].whole())?;
+        self.work.check_programs(lab, &plan.cells[0].whole())?;
         if let Some(run) = self.kept(&plan, lab)? {
             return Ok(Said::Measured(Box::new(run)));
         }
@@ -86,15 +87,16 @@ impl Trial<'_> {
 
     /// The newest run of the same cell, by the same build on the same kernel.
     fn kept(&self, plan: &Plan, lab: &dyn OpenLab) -> Result<Option<RunRecord>> {
-        let now = lab.environment(&plan.cells[0])?;
+        let now = lab.environment(&plan.cells[0].whole())?;
         for listed in self.store.runs()?.iter().rev() {
             let is_like = listed.status == RunStatus::Done
                 && (&listed.suite, &listed.configurations, listed.seed, listed.planned)
                     == (&plan.suite, &plan.configurations, plan.seed, 1);
             let Some(run) = is_like.then(|| self.store.load(&listed.id).ok()).flatten() else { continue };
             let Some(record) = run.cells.first().filter(|record| !record.has_failure()) else { continue };
-            let is_same = Plan { kernel: plan.kernel.clone(), ..run.plan.clone() } == *plan
-                && difference(&record.configuration, &record.environment, &now).is_none();
+            let mut same = run.plan.clone();
+            same.kernel.clone_from(&plan.kernel);
+            let is_same = same == *plan && difference(&record.configuration, &record.environment, &now).is_none();
             if is_same && (!self.profile || self.store.profile_size(&run.id)?.0 > 0) {
                 return Ok(Some(run));
             }

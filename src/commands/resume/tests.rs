@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use mountmark_model::{Lab, Machine};
+use mountmark_model::{Cell, Lab, Machine};
 use mountmark_record::{CellRecord, RunId, Timestamp};
 use serde_json::json;
 
@@ -16,17 +16,18 @@ pub(super) fn machine() -> Machine {
 
 /// Two file systems, two repeats.
 pub(super) fn plan() -> Plan {
-    let cell = |index: u64| -> Cell {
+    let cell = |index: u64| -> PlannedCell {
         let name = FILESYSTEMS[index as usize % 2];
         let filesystem = json!({"name": name, "about": "", "mount_type": name, "modules": [name], "min_size": 1 << 20,
             "mkfs": ["mkfs", "{device}"], "fsck": null, "no_fsck": "it has none"});
-        serde_json::from_value(json!({
+        serde_json::from_value::<Cell>(json!({
             "index": index, "repeat": index / 2, "seed": 1, "disk_size": 1 << 30, "second_disk": null, "ram": 768 << 20,
             "configuration": {"name": name, "filesystem": filesystem, "mkfs_options": [], "mount_options": []},
             "disk": {"name": "ram", "about": "memory", "sources": [], "model": "ram"},
             "parameters": {}, "pause_seconds": 0.0, "tasks": [{"id": "a", "title": "a", "run": "true"}], "tools": [], "packages": []
         }))
         .unwrap()
+        .into()
     };
     let mut plan: Plan = serde_json::from_value(json!({
         "suite": "tiny", "suite_about": "", "lab": "virtual", "machine": machine(), "scale": 1.0, "repeats": 2, "seed": 1,
@@ -50,7 +51,7 @@ fn environment(name: &str) -> Environment {
     }
 }
 
-fn now(cell: &Cell) -> Result<Environment> {
+fn now(cell: &PlannedCell) -> Result<Environment> {
     Ok(environment(&cell.configuration.filesystem.name))
 }
 
@@ -88,7 +89,7 @@ fn whichever_cells_have_ended_a_run_can_go_on_with_what_it_began_with() {
 #[test]
 fn each_configuration_is_compared_with_its_own_image() {
     let otherwise = |name: &'static str, change: fn(&mut Environment)| {
-        move |cell: &Cell| {
+        move |cell: &PlannedCell| {
             let mut environment = now(cell)?;
             if cell.configuration.name == name {
                 change(&mut environment);
@@ -119,7 +120,7 @@ fn each_configuration_is_compared_with_its_own_image() {
 #[test]
 fn another_kernel_or_emulator_is_named() {
     let changed = |change: fn(&mut Environment)| {
-        let now = move |cell: &Cell| {
+        let now = move |cell: &PlannedCell| {
             let mut environment = now(cell)?;
             change(&mut environment);
             Ok(environment)
@@ -150,7 +151,7 @@ fn under_wall_time_tools_place_and_build_are_the_same_too() {
     host.plan.lab = Lab::Host;
     assert_eq!(rest(&host).unwrap().cells.iter().map(|cell| cell.index).collect::<Vec<_>>(), [1, 3]);
     assert_eq!(incomparable(&host, &now).unwrap(), None);
-    let moved = |cell: &Cell| Ok(Environment { clock: "elsewhere".into(), ..now(cell)? });
+    let moved = |cell: &PlannedCell| Ok(Environment { clock: "elsewhere".into(), ..now(cell)? });
     assert_eq!(incomparable(&host, &moved).unwrap(), None, "what is not known of both is not compared");
     for cell in &mut host.cells {
         cell.environment.clock = "the disk is /dev/sdb".into();

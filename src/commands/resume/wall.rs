@@ -7,8 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use mountmark_cells::Plan;
 use mountmark_lab::host::{self, Undone};
-use mountmark_model::{Bytes, Environment, OwnComputer, Plan, Sitting};
+use mountmark_model::{Bytes, Environment, OwnComputer, Sitting};
 use mountmark_record::RunRecord;
 
 use super::super::run::LabOptions;

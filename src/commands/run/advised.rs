@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use mountmark_cells::Plan;
 use mountmark_findings::advice::{Foretold, confirmed};
-use mountmark_model::Plan;
 use mountmark_record::RunRecord;
 use serde_json::Value;
 

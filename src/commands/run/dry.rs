@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use mountmark_agent::protocol;
+use mountmark_cells::Plan;
 use mountmark_lab::LabKind;
-use mountmark_model::{Bytes, Cell, Identity, Plan, Precondition, Target, Window, counted, heading, legend, visible};
+use mountmark_model::{Bytes, Identity, Precondition, Target, Window, counted, heading, legend, visible};
 
 use super::{Arguments, Asked, Checked, Wanted, planned};
 use crate::common;
@@ -29,7 +30,7 @@ pub fn run(arguments: &Arguments, checked: Checked) -> Result<u8> {
         bail!("nobody asked for an end");
     };
     let disk = match plan.cells.first() {
-        Some(cell) => lab.foresee(&one.options(&machine), cell)?,
+        Some(cell) => lab.foresee(&one.options(&machine), &cell.whole())?,
         None => None,
     };
     let mut text = String::new();
@@ -112,7 +113,7 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
         let points: Vec<&str> = vary.points.iter().map(|point| point.text.as_str()).collect();
         lines.push(format!("varied: {}: {}; below, one point for all", vary.parameter, points.join(", ")));
     }
-    let folders = lab.places(first)?;
+    let folders = lab.places(&first.whole())?;
     let (test, source) = (folders.test_folder.display(), folders.source_folder.display());
     let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
     lines.push(format!("variables: TEST={test} SOURCE={source}{parameters}, and SEED, the repeat's"));
@@ -121,7 +122,7 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
     );
     lines.extend(legend(plan.configurations.iter().map(String::as_str)).map(|text| format!("labels: {text}")));
     for repeat in 0..plan.repeats {
-        let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.repeat == repeat).collect();
+        let cells = plan.of_repeat(repeat);
         let names: Vec<_> = cells.iter().map(|cell| cell.configuration.heading()).collect();
         let seed = cells.first().map_or(0, |cell| cell.seed);
         lines.push(format!("repeat {} of {}: {} (seed {seed})", repeat + 1, plan.repeats, names.join(", ")));
@@ -136,12 +137,12 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
 fn steps(plan: &Plan, lab: &dyn LabKind, name: &str) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == name);
-    let Some(cell) = cells.next() else { return Ok(lines) };
-    let places = lab.places(cell)?;
+    let Some(planned) = cells.next() else { return Ok(lines) };
+    let mut cell = planned.whole();
+    let places = lab.places(&cell)?;
     lines.push(format!("{}: {}, each:", heading(name), counted(1 + cells.count(), "cell")));
-    let mut cell = cell.clone();
     for at in 0..cell.tasks.len() {
-        let name = plan.recorded(&cell, &cell.tasks[at].id);
+        let name = plan.recorded(planned, &cell.tasks[at].id);
         if let Some((_, title)) = plan.tasks.iter().find(|(known, _)| *known == name) {
             cell.tasks[at].title.clone_from(title);
         }

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Plan};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::Bytes;
 use mountmark_shelf::{Access, Folder};
 use serde_json::Value;
 
-use super::execute::need;
+use super::jobs::need;
 use super::{Arguments, Prepared, Stop};
 use crate::cluster::{self, Campaign, Ended, On};
 use crate::common::{self, WrongUse};
@@ -44,7 +45,7 @@ pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan,
     let path = arguments.shelf.written().context("checked before")?;
     let shelf = Folder::open(&path, Access::Write)?;
     let shelved = prepared.shelved.context(NO_KEYS)?;
-    let key = |cell| shelved.key_of(cell)?.context(NO_KEYS);
+    let key = |cell: &PlannedCell| shelved.key_of(&cell.whole())?.context(NO_KEYS);
     let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>>>()?;
     let mut campaign = Campaign::begin(&path, &on.text, &words(arguments)?, keys, &first_parts(prepared, plan)?)?;
     match cluster::watch(&mut campaign, &shelf, on, arguments.detach, stop)? {
@@ -53,14 +54,14 @@ pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan,
         Ended::Cancelled => return Ok(Some(stop.code())),
     }
     // The lab looks again at what is there.
-    plan.cells.iter().try_for_each(|cell| prepared.lab.prepare(cell))?;
+    plan.cells.iter().try_for_each(|cell| prepared.lab.prepare(&cell.whole()))?;
     Ok(None)
 }
 
 /// The parts of the key of a plan's first cell.
 fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
     let cell = plan.cells.first().context("a plan has a cell")?;
-    Ok(prepared.lab.key(cell)?.context(NO_KEYS)?.parts)
+    Ok(prepared.lab.key(&cell.whole())?.context(NO_KEYS)?.parts)
 }
 
 /// The words of this command line without `--on` and `--detach`, with the shelves and keys if the environment named them.

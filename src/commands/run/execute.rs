@@ -1,19 +1,18 @@
 //! Runs the cells of a plan in a lab and stores the results, for a new or a resumed run.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fs;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
-use mountmark_model::{Bytes, Cell, DISTURBED, Environment, Plan, counted};
-use mountmark_record::{CellRecord, Profiles, RunId, RunRecord, RunStatus, Store, Timestamp};
+use mountmark_model::{DISTURBED, Environment, counted};
+use mountmark_record::{CellRecord, CellToRecord, Profiles, RunId, RunRecord, RunStatus, Store, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
-use crate::common::{self, FormatOptions, WrongUse};
+use crate::common::{self, FormatOptions};
 use crate::next;
 use crate::progress::Progress;
 
@@ -134,9 +133,9 @@ impl Session<'_> {
     }
 
     /// The environment of a cell, with this sitting under wall time.
-    fn environment(&self, plan: &Plan, cell: &Cell) -> Result<Environment> {
+    fn environment(&self, plan: &Plan, cell: &PlannedCell) -> Result<Environment> {
         let sitting = (!plan.lab.capabilities().exact_clock).then(|| mountmark_lab::sitting(self.sitting));
-        Ok(Environment { sitting, ..self.lab.environment(cell)? })
+        Ok(Environment { sitting, ..self.lab.environment(&cell.whole())? })
     }
 
     /// The command that resumes a run, if it would run anything.
@@ -145,9 +144,9 @@ impl Session<'_> {
     }
 
     /// What the profiler recorded of a cell, with the names that tasks have in records; or why it is not to be kept.
-    fn profiles(&self, plan: &Plan, cell: &Cell) -> Result<Option<Profiles>, String> {
+    fn profiles(&self, plan: &Plan, cell: &PlannedCell) -> Result<Option<Profiles>, String> {
         let Some(profiler) = self.profiler else { return Ok(None) };
-        let mut profiles = profiler.take(cell)?;
+        let mut profiles = profiler.take(&cell.whole())?;
         profiles.iter_mut().for_each(|profile| profile.task = plan.recorded(cell, &profile.task));
         Profiles::pack(&profiles).map(Some).map_err(|error| error.to_string())
     }
@@ -169,20 +168,76 @@ impl Session<'_> {
     }
 
     /// The same for some cells of a plan, with progress that goes on.
-    pub(super) fn measure(&self, id: &RunId, plan: &Plan, cells: &[Cell], progress: &mut Progress) -> Result<bool> {
-        schedule::run(self.lab, cells, self.jobs, self.stop, &mut |step| {
-            if let schedule::Progress::Ended(cell, result) = &step {
-                let result = recorded(plan, cell, result);
-                let mut record = record(cell, &result, self.environment(plan, cell)?);
-                let profiles = self.profiles(plan, cell).unwrap_or_else(|reason| {
-                    record.notes.push(format!("the cell's profiles are not kept: {reason}"));
-                    None
-                });
-                self.store.record_cell_with(id, &record, &result.outputs, &result.devices, profiles.as_ref())?;
+    pub(super) fn measure(
+        &self,
+        id: &RunId,
+        plan: &Plan,
+        cells: &[PlannedCell],
+        progress: &mut Progress,
+    ) -> Result<bool> {
+        let (mut ended, mut since) = (Vec::new(), Instant::now());
+        let ran = schedule::run(self.lab, cells, self.jobs, self.stop, &mut |step| {
+            let mut is_measured = false;
+            match step {
+                schedule::Progress::Ended(cell, result) => {
+                    let one = self.ended_cell(plan, cell, result)?;
+                    is_measured = one.record.environment.taken.is_none();
+                    if ended.is_empty() {
+                        since = Instant::now();
+                    }
+                    ended.push(one);
+                }
+                step => progress.show(&step),
             }
-            progress.show(&step);
-            Ok(())
-        })
+            let is_time = ended.len() >= TOGETHER || !ended.is_empty() && since.elapsed() >= LONGEST;
+            if is_measured || is_time { self.keep(id, &mut ended, progress) } else { Ok(()) }
+        });
+        let kept = self.keep(id, &mut ended, progress);
+        ran.and_then(|complete| kept.map(|()| complete))
+    }
+
+    fn ended_cell(&self, plan: &Plan, cell: &PlannedCell, mut result: Box<CellResult>) -> Result<EndedCell> {
+        name_recorded(plan, cell, &mut result);
+        let mut record = record(cell, &mut result, self.environment(plan, cell)?);
+        let profiles = self.profiles(plan, cell).unwrap_or_else(|reason| {
+            record.notes.push(format!("the cell's profiles are not kept: {reason}"));
+            None
+        });
+        Ok(EndedCell { cell: cell.clone(), record, profiles, result })
+    }
+
+    /// Stores cells, and then says that they have ended.
+    fn keep(&self, id: &RunId, ended: &mut Vec<EndedCell>, progress: &mut Progress) -> Result<()> {
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let cells: Vec<CellToRecord> = ended.iter().map(EndedCell::to_record).collect();
+        self.store.record_cells(id, &cells)?;
+        for EndedCell { cell, result, .. } in ended.drain(..) {
+            progress.show(&schedule::Progress::Ended(&cell, result));
+        }
+        Ok(())
+    }
+}
+
+/// How many cells are stored at once, and how long the first of them waits. These are cells that a shelf has, which are taken
+/// from there again if they are lost with this process: what was measured is stored as it ends.
+const TOGETHER: usize = 100;
+const LONGEST: Duration = Duration::from_millis(500);
+
+/// A cell that has ended and is not stored yet.
+struct EndedCell {
+    cell: PlannedCell,
+    record: CellRecord,
+    profiles: Option<Profiles>,
+    /// Without what the record has.
+    result: Box<CellResult>,
+}
+
+impl EndedCell {
+    fn to_record(&self) -> CellToRecord<'_> {
+        let EndedCell { record: cell, result, profiles, .. } = self;
+        CellToRecord { cell, outputs: &result.outputs, devices: &result.devices, profiles: profiles.as_ref() }
     }
 }
 
@@ -221,30 +276,28 @@ fn in_doubt(run: &RunRecord) -> Plan {
     let done: BTreeSet<u32> = own.iter().filter(is_done).map(|cell| cell.index).collect();
     let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index) && !done.contains(&cell.index));
     let next = run.cells.iter().map(|cell| cell.index + 1).max().unwrap_or(0).max(plan.cells.len() as u32);
-    let cells = cells.zip(next..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
-    Plan { cells, ..plan.clone() }
+    let cells = cells.zip(next..).map(|(cell, index)| PlannedCell { index, ..cell.clone() }).collect();
+    Plan::with_cells((**plan).clone(), cells)
 }
 
 /// What a cell measured: names in records tell the point of a varied parameter.
 fn what(cell: &CellRecord) -> (u32, &str, Option<&str>) {
-    (cell.repeat, &cell.configuration, cell.samples.first().map(|sample| sample.task.as_str()))
+    (cell.repeat, &cell.configuration, cell.samples.first().map(|sample| sample.task))
 }
 
-/// The result with the names that tasks and steps have in records.
-fn recorded<'a>(plan: &Plan, cell: &Cell, result: &'a CellResult) -> Cow<'a, CellResult> {
+/// Gives tasks and steps the names that they have in records.
+fn name_recorded(plan: &Plan, cell: &PlannedCell, result: &mut CellResult) {
     if cell.point.is_none() {
-        return Cow::Borrowed(result);
+        return;
     }
-    let mut result = result.clone();
     let samples = result.samples.iter_mut().map(|found| &mut found.task);
     let tasks = result.tasks.iter_mut().map(|found| &mut found.task);
     let outputs = result.outputs.iter_mut().map(|found| &mut found.task);
     let devices = result.devices.iter_mut().map(|found| &mut found.task);
     samples.chain(tasks).chain(outputs).chain(devices).for_each(|task| *task = plan.recorded(cell, task));
-    Cow::Owned(result)
 }
 
-fn record(cell: &Cell, result: &CellResult, mut environment: Environment) -> CellRecord {
+fn record(cell: &PlannedCell, result: &mut CellResult, mut environment: Environment) -> CellRecord {
     if !result.kernel.is_empty() {
         environment.name_kernel(&result.kernel);
     }
@@ -253,68 +306,12 @@ fn record(cell: &Cell, result: &CellResult, mut environment: Environment) -> Cel
     record.ended = timestamp(result.ended);
     record.outcome = result.outcome.clone();
     record.outcomes = result.tasks.clone();
-    record.samples = result.samples.clone();
-    record.notes = result.notes.clone();
-    record.log = result.log.clone();
+    record.samples = std::mem::take(&mut result.samples).into();
+    record.notes = std::mem::take(&mut result.notes);
+    record.log = std::mem::take(&mut result.log);
     record
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp(time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |passed| passed.as_millis() as i64))
-}
-
-/// Rejects `--jobs 0`.
-pub fn check_jobs(given: Option<usize>) -> Result<()> {
-    match given {
-        Some(0) => bail!(WrongUse("--jobs 0: give at least 1".into())),
-        _ => Ok(()),
-    }
-}
-
-/// Number of guests at the same time: `given`, else one per processor, limited by this machine's memory even if the
-/// guests fill their disks, which are in memory; `memory` is what there is, if somebody knows.
-pub fn jobs(given: Option<usize>, plan: &Plan, memory: Option<Bytes>) -> usize {
-    if !plan.lab.capabilities().guest {
-        if let Some(more @ 2..) = given {
-            say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
-        }
-        return 1;
-    }
-    let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let wanted = wanted.min(plan.cells.len());
-    let need = need(plan);
-    let Some(available) = memory.map(|memory| memory.0).or_else(available_memory) else { return wanted };
-    let (need_text, available_text) = (Bytes(need), Bytes(available));
-    if need > available {
-        say!(
-            "mountmark: a guest with full disks takes {need_text} of memory, and {available_text} are available: it may \
-             be killed; a smaller --scale, corpus or --disk-size takes less"
-        );
-    }
-    let fitting = usize::try_from(available / need).unwrap_or(wanted).clamp(1, wanted.max(1));
-    if fitting < wanted {
-        say!(
-            "mountmark: {fitting} at a time: {wanted} guests of up to {need_text} each would not fit in {available_text} of memory"
-        );
-    }
-    fitting
-}
-
-/// Bytes of memory that a guest of a plan takes if it fills its disks.
-pub fn need(plan: &Plan) -> u64 {
-    let need = plan.cells.iter().map(|cell| {
-        let sizes = cell.second_disk.as_ref().map_or([0, 0], |medium| [medium.size.0, medium.corpus.tar_bytes]);
-        let disk = plan.disk_written.map_or(cell.disk_size.0, |written| written.0.min(cell.disk_size.0));
-        let disk = disk.saturating_mul(cell.configuration.disks().into());
-        [disk, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
-    });
-    need.max().unwrap_or(0).max(1)
-}
-
-/// Bytes of memory available to new processes: the machine's, or the rest of a container's limit.
-fn available_memory() -> Option<u64> {
-    // In a container its own control group appears as the root.
-    let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
-    let limit = number("memory.max").map(|most| most.saturating_sub(number("memory.current").unwrap_or(0)));
-    mountmark_job::machine::available_memory().into_iter().chain(limit).min()
 }

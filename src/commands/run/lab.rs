@@ -7,12 +7,13 @@ use anyhow::{Result, bail};
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use mountmark_cells::Plan;
 use mountmark_lab::emulator::{Profiler, options as guest};
 use mountmark_lab::host::options as host;
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::options::{self, Given, LabOption, Takes};
 use mountmark_lab::{LabKind, OpenLab, Options, Place, Several};
-use mountmark_model::{Bytes, Capabilities, Lab, Machine, Plan, Target};
+use mountmark_model::{Bytes, Capabilities, Lab, Machine, Target};
 use mountmark_plan::{CrossedFactor, CrossedLevel, SideChange, plain};
 
 use crate::catalogue;

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, bail};
+use mountmark_cells::Plan;
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
-use mountmark_model::{Configuration, Machine, Plan, Program, Vary, heading};
+use mountmark_model::{Configuration, Machine, Program, Vary, heading};
 use mountmark_plan::{Catalogue, CrossedFactor, Options, check_factors, control, side_computers, with_options};
 use mountmark_shelf::Shelved;
 
@@ -144,10 +145,10 @@ pub(super) fn with_plan<T>(
         if stop.load(Ordering::SeqCst) {
             return Ok(Err(stop.code()));
         }
-        lab.prepare(cell)?;
+        lab.prepare(&cell.whole())?;
     }
     if let Some(cell) = plan.cells.first() {
-        work.check_programs(lab, cell)?;
+        work.check_programs(lab, &cell.whole())?;
     }
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     ending(&Prepared { lab, shelved: shelved.as_ref(), profiler }, &plan)
@@ -219,7 +220,7 @@ pub(super) fn planned(
     let mut plan = arguments.sampling.of(catalogue, &options, plan)?;
     let keeps = arguments.pauses.as_ref().map_or(plan.lab.capabilities().exact_clock, |pauses| pauses == STUDY);
     if !keeps {
-        plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
+        plan.change(|cell| cell.pause_seconds = 0.0);
     }
     scripts::check(&plan)?;
     let told = arguments.lab.options(&plan.machine);

@@ -1,11 +1,13 @@
 //! `--precision` and `--budget`: a run looks at its figures after each repeat and decides what the next one measures.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_findings::sampling::{Look, Pace, ended, left, look};
-use mountmark_model::{Cell, Plan, Sampling, SamplingEnd, WhyEnded, counted};
+use mountmark_model::{Sampling, SamplingEnd, WhyEnded, counted};
 use mountmark_plan::{Catalogue, Options, next_block};
 use mountmark_record::{RunId, RunRecord};
 
@@ -83,9 +85,9 @@ impl Session<'_> {
     /// [`Session::cells`].
     pub(super) fn sample(&self, id: &RunId) -> Result<bool> {
         let mut run = self.store.load(id)?;
-        let is_there = |index: u32| run.cells.iter().any(|cell| cell.index == index);
+        let there: BTreeSet<u32> = run.cells.iter().map(|cell| cell.index).collect();
         let mut rest = run.plan.clone();
-        rest.cells.retain(|cell| !is_there(cell.index));
+        rest.cells.retain(|cell| !there.contains(&cell.index));
         let mut progress = Progress::new(&rest, self.jobs, self.verbose);
         let ended = self.rounds(&mut run, &mut progress);
         progress.finish();
@@ -130,7 +132,7 @@ impl Session<'_> {
                 return Ok(Some(SamplingEnd { why: WhyEnded::Time, used: used() }));
             }
             if plan.cells.len() > run.plan.cells.len() {
-                next.iter().try_for_each(|cell| self.lab.prepare(cell))?;
+                next.iter().try_for_each(|cell| self.lab.prepare(&cell.whole()))?;
                 self.store.replan_run(&run.id, &plan)?;
                 progress.look_ahead(next.len(), left(run, &found, used()), rest);
                 run.plan = plan;
@@ -175,10 +177,10 @@ fn round(plan: &Plan, repeat: u32) -> u32 {
 }
 
 /// The planned cells to run before the next look: those of a round, or all if no budget may end them before.
-fn next_planned(run: &RunRecord) -> Vec<Cell> {
+fn next_planned(run: &RunRecord) -> Vec<PlannedCell> {
     let plan = &run.plan;
     let missing = plan.cells.iter().filter(|cell| !run.cells.iter().any(|there| there.index == cell.index));
-    let mut missing: Vec<Cell> = missing.cloned().collect();
+    let mut missing: Vec<PlannedCell> = missing.cloned().collect();
     let first = missing.first().map(|cell| round(plan, cell.repeat));
     if plan.sampling.as_ref().is_some_and(|sampling| sampling.budget.is_some()) {
         missing.retain(|cell| Some(round(plan, cell.repeat)) == first);
@@ -187,7 +189,7 @@ fn next_planned(run: &RunRecord) -> Vec<Cell> {
 }
 
 /// Adds another round of what is wanted to the plan.
-fn further(plan: &mut Plan, found: &Look) -> Result<Vec<Cell>> {
+fn further(plan: &mut Plan, found: &Look) -> Result<Vec<PlannedCell>> {
     let mut realise = super::corpora(mountmark_corpus::realise);
     let before = plan.cells.len();
     for _ in 0..plan.targets.len().max(1) {

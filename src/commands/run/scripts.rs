@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::Plan;
+use mountmark_cells::Plan;
 
 use crate::common::WrongUse;
 

@@ -11,8 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_lab::host::options::MEMORY;
-use mountmark_model::{Bytes, Cell, Plan, counted};
+use mountmark_model::{Bytes, Cell, counted};
 use mountmark_random::Stream;
 use mountmark_run::pool;
 use mountmark_run::schedule::{self, CellResult};
@@ -103,7 +104,8 @@ fn walk(
     stop: &Stop,
 ) -> Result<u8> {
     let Some(shelved) = prepared.shelved else { bail!(WrongUse("figures of this lab are wall time".into())) };
-    let cells: Vec<&Cell> = order(plan.seed, plan.cells.len(), worker).into_iter().map(|at| &plan.cells[at]).collect();
+    let cells: Vec<&PlannedCell> =
+        order(plan.seed, plan.cells.len(), worker).into_iter().map(|at| &plan.cells[at]).collect();
     let (end, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let (mut there, mut added, mut failed) = (0, 0, 0);
@@ -117,9 +119,9 @@ fn walk(
                 thread::sleep(TICK);
             }
         });
-        let hand = |queue: &pool::Queue, say: &mpsc::Sender<(usize, Met)>| {
+        let hand = |queue: &pool::Queue, say: &mpsc::SyncSender<(usize, Met)>| {
             while let Some(at) = queue.take().filter(|_| !end.load(Ordering::SeqCst)) {
-                if let Some(met) = meet(shelved, cells[at], campaign, &end)? {
+                if let Some(met) = meet(shelved, &cells[at].whole(), campaign, &end)? {
                     let _ = say.send((at, met));
                 }
             }

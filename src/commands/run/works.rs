@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use mountmark_model::{Cell, Plan, Program};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::Program;
 
 use crate::common::WrongUse;
 
@@ -24,14 +25,14 @@ pub fn check(plan: &Plan) -> Result<()> {
 
 /// Omits the tasks whose benchmark programs are unavailable here, and reports them.
 pub fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
-    let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
+    let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.to_vec()) else { return Ok(()) };
     for program in mountmark_plan::programs(&tasks) {
         if let Some(reason) = lacks(program)? {
             say!("mountmark: tasks of {} are skipped: {reason}", program.name);
             mountmark_plan::leave_out(plan, program, &reason);
         }
     }
-    let runs = |cell: &Cell| cell.tasks.iter().any(|task| task.part_of.is_none() && task.skip.is_none());
+    let runs = |cell: &PlannedCell| cell.tasks.iter().any(|task| task.part_of.is_none() && task.skip.is_none());
     if !plan.cells.iter().any(runs) {
         bail!("no task of the suite {} can run here", plan.suite);
     }

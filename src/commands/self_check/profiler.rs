@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mountmark_cells::PlannedCell;
 use mountmark_lab::emulator::Profiler;
 use mountmark_lab::emulator::options::KERNEL;
 use mountmark_lab::{Ended, OpenLab};
@@ -73,7 +74,7 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
         common::print(&head.take().unwrap_or_default())?;
         let (mut figures, mut differ) = (0, [0, 0]);
         let mut beside: [Vec<f64>; 2] = Default::default();
-        for cell in &plan.cells {
+        for cell in &plan.cells.iter().map(PlannedCell::whole).collect::<Vec<_>>() {
             labs[0].prepare(cell)?;
             // Makes the guest's snapshot, too, whose boot is no part of any of the three.
             if labs[0].functions(cell, stop)?.is_none() {

@@ -12,10 +12,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mountmark_cells::Plan;
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::options::KERNEL;
+use mountmark_model::Metric;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Metric, Plan};
 use mountmark_plan::Options;
 use mountmark_record::{RunRecord, Store};
 
@@ -130,7 +131,7 @@ fn measure(
 ) -> Result<Option<RunRecord>> {
     say!("mountmark: {what}");
     for cell in &plan.cells {
-        lab.prepare(cell)?;
+        lab.prepare(&cell.whole())?;
     }
     let jobs = jobs(arguments.jobs, plan, None);
     let format = FormatOptions::default();

@@ -12,8 +12,8 @@ use mountmark_findings::why::{Ledger, ledger};
 use mountmark_lab::Ended;
 use mountmark_lab::emulator::Profiler;
 use mountmark_model::profile::{Interval, Profile, TaskProfile};
-use mountmark_model::{Event, Metric, Outcome, Sample, Subject};
-use mountmark_record::{RunRecord, Store};
+use mountmark_model::{Event, Metric, Outcome, Subject};
+use mountmark_record::{RunRecord, SampleRef, Samples, Store};
 use mountmark_run::pool::{self, Queue};
 
 use super::choose::Chosen;
@@ -90,9 +90,9 @@ pub(in crate::commands) fn measure(wanted: &[Wanted], guests: ProfileOptions) ->
             Entry::Occupied(lab) => lab.into_mut(),
             Entry::Vacant(place) => place.insert(guests.profiler(run)?),
         };
-        lab.plain().prepare(chosen.cell)?;
+        lab.plain().prepare(&chosen.cell.whole())?;
     }
-    let hand = |queue: &Queue, say: &mpsc::Sender<(usize, Option<Measured>)>| {
+    let hand = |queue: &Queue, say: &mpsc::SyncSender<(usize, Option<Measured>)>| {
         while let Some(at) = queue.take() {
             let wanted = &wanted[at];
             let measured = match labs.get(&wanted.chosen.run.name()).filter(|_| !wanted.is_kept()) {
@@ -144,6 +144,7 @@ fn of(
 /// Runs a cell with the profiler, until the last of the tasks has ended.
 fn again(profiler: &Profiler, wanted: &Wanted, stop: &AtomicBool) -> Result<Option<Measured>> {
     let Wanted { chosen: Chosen { cell, record, .. }, tasks, .. } = wanted;
+    let cell = &cell.whole();
     let name = &cell.configuration.name;
     let differs = difference(name, &record.environment, &profiler.plain().environment(cell)?);
     let recorded = match &differs {
@@ -254,8 +255,9 @@ fn until(
     Ok(Some((said, outcome)))
 }
 
-fn of_samples(samples: &[Sample]) -> Figures {
-    let figure =
-        |sample: &Sample| ((sample.task.clone(), sample.iteration, sample.metric.clone()), sample.value.to_bits());
+fn of_samples(samples: &Samples) -> Figures {
+    let figure = |sample: SampleRef| {
+        ((sample.task.to_owned(), sample.iteration, sample.metric.to_owned()), sample.value.to_bits())
+    };
     samples.iter().map(figure).collect()
 }

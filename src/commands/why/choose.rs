@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use mountmark_model::{Cell, Metric, Outcome, heading, protocol_task};
+use mountmark_cells::PlannedCell;
+use mountmark_model::{Metric, Outcome, heading, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::common::{self, WrongUse};
@@ -12,7 +13,7 @@ use crate::common::{self, WrongUse};
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Chosen<'a> {
     pub run: &'a RunRecord,
-    pub cell: &'a Cell,
+    pub cell: &'a PlannedCell,
     pub record: &'a CellRecord,
 }
 

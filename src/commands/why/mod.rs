@@ -217,7 +217,7 @@ fn kernels(pair: [&Wanted; 2], guests: ProfileOptions) -> Option<Kernels> {
     let functions = |wanted: &Wanted| -> Option<BTreeSet<String>> {
         // Without the kernel there is no list of its functions: the profiles have what was called.
         let Chosen { run, cell, record } = wanted.chosen;
-        let profiler = guests.profiler(run).ok()?;
+        let (profiler, cell) = (guests.profiler(run).ok()?, &cell.whole());
         let now = || Some(profiler.plain().environment(cell).ok()?.kernel_image);
         // Kept profiles are of a kernel that may have been built again since.
         let is_it = !wanted.is_kept() || now()? == record.environment.kernel_image;

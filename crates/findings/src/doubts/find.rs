@@ -20,7 +20,7 @@ use std::f64::consts::FRAC_PI_2;
 
 use mountmark_record::RunRecord;
 use mountmark_stats::distribution::{f_tail, t_quantile};
-use mountmark_stats::summary::{median, median_of};
+use mountmark_stats::summary::{median, median_of, median_without};
 use serde::Serialize;
 
 use crate::figures;
@@ -156,14 +156,17 @@ impl<'a> Stratum<'a> {
     fn find(&self, figures: &Figures, noisiness: &[f64], error: f64, out: &mut Vec<Found>) {
         let bound = t_quantile(error, self.df);
         for (configuration, logs) in self.logs.iter().enumerate() {
+            let mut sorted: Vec<f64> = logs.iter().map(|(_, log)| *log).collect();
+            sorted.sort_unstable_by(f64::total_cmp);
             for (at, log) in logs {
-                let others: Vec<f64> = logs.iter().filter(|(other, _)| other != at).map(|(_, log)| *log).collect();
-                let Some(center) = median(&others) else { continue };
+                let Ok(own) = sorted.binary_search_by(|other| other.total_cmp(log)) else { continue };
+                let Some(center) = median_without(&sorted, own) else { continue };
                 let distance = (log - center).abs();
-                let apart = distance / (1.0 + variance_of_median(others.len())).sqrt();
+                let apart = distance / (1.0 + variance_of_median(logs.len() - 1)).sqrt();
                 if distance <= LEAST || apart <= bound * self.scale * noisiness[configuration] {
                     continue;
                 }
+                let others: Vec<f64> = logs.iter().filter(|(other, _)| other != at).map(|(_, log)| *log).collect();
                 if apart > bound * self.scale_beside(&others, noisiness[configuration]) {
                     out.push(self.found(figures, configuration, *at));
                 }

@@ -11,7 +11,8 @@ pub(crate) mod orders;
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Better, Plan, split};
+use mountmark_cells::Plan;
+use mountmark_model::{Better, split};
 use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::mean;
 use serde::Serialize;

@@ -15,8 +15,10 @@ fn effects(times: &[(&str, f64)], noise: f64, factors: Vec<Factor>, sides: &[&st
         let time = times.iter().find(|(name, _)| *name == cell.configuration).unwrap().1;
         let wobble = 1.0 + noise * f64::from((cell.index * 7919) % 11) / 10.0;
         cell.samples.retain(|sample| sample.task != "001");
-        for sample in cell.samples.iter_mut().filter(|sample| sample.task == "002" && sample.metric == "elapsed") {
-            sample.value = time * wobble * (1.0 + f64::from(cell.repeat));
+        for (_, value) in
+            cell.samples.iter_mut().filter(|(sample, _)| sample.task == "002" && sample.metric == "elapsed")
+        {
+            *value = time * wobble * (1.0 + f64::from(cell.repeat));
         }
     }
     crate::findings(&run, &crate::Options::default()).effects
@@ -173,8 +175,8 @@ fn the_largest_step_of_kernels_has_the_command_that_explains_it() {
     run.plan.factors = vec![factor("kernel", &kernels)];
     run.plan.sides = kernels.iter().map(|side| (*side).to_owned()).collect();
     for cell in run.cells.iter_mut().filter(|cell| cell.configuration == "ext4#6.12") {
-        for sample in cell.samples.iter_mut().filter(|sample| sample.task == "002") {
-            sample.value *= 3.0;
+        for (_, value) in cell.samples.iter_mut().filter(|(sample, _)| sample.task == "002") {
+            *value *= 3.0;
         }
     }
     let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();

@@ -3,8 +3,9 @@
 //! Every figure is a median over repeats, formatted here and nowhere else. Judged metrics, best figures and sums come
 //! from the findings.
 
+use mountmark_cells::Plan;
 use mountmark_document::number::ratio;
-use mountmark_model::{Metric, Plan};
+use mountmark_model::Metric;
 
 use crate::figures::find::{MetricFindings, TaskFindings, Total};
 use crate::found::Findings;

@@ -84,7 +84,7 @@ fn disk(run: &RunRecord) -> String {
 
 /// Values that all cells share once, others by configuration.
 fn environment(run: &RunRecord) -> Vec<Block> {
-    let all: Vec<&Environment> = run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]).collect();
+    let all = run.environments();
     let mut out = vec![Block::Fact("kernel".into(), kernels(run))];
     let mut fact = |label: &str, of: &dyn Fn(&Environment) -> &str| {
         let mut texts: Vec<&str> =

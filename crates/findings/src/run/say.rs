@@ -7,9 +7,10 @@ pub(crate) mod precondition;
 
 use std::collections::BTreeSet;
 
+use mountmark_cells::Plan;
 use mountmark_document::number::{and, counted};
 use mountmark_document::text::clean;
-use mountmark_model::{Bytes, Environment, Factor, Plan, RealisedCorpus, Scale, Vary, legend};
+use mountmark_model::{Bytes, Factor, RealisedCorpus, Scale, Vary, legend};
 use mountmark_record::RunRecord;
 
 use crate::figures::find::cut::{Cut, cuts};
@@ -134,16 +135,17 @@ fn cut(cut: &Cut, planned: usize) -> String {
 
 /// The kernels that ran, or the plan's if unknown.
 pub(crate) fn kernels(run: &RunRecord) -> String {
-    let environments = || run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]);
-    let named = environments().filter(|environment| !environment.kernel.is_empty());
+    let environments = run.environments();
+    let named = environments.iter().filter(|environment| !environment.kernel.is_empty());
     // At a run's start only the release is known; it is redundant beside the same release with its build.
-    let built: BTreeSet<&str> = environments()
+    let built: BTreeSet<&str> = environments
+        .iter()
         .filter(|environment| !environment.kernel_build.is_empty())
         .map(|environment| environment.kernel.as_str())
         .collect();
     let kernels: BTreeSet<String> = named
         .filter(|environment| !environment.kernel_build.is_empty() || !built.contains(environment.kernel.as_str()))
-        .map(Environment::kernel_text)
+        .map(|environment| environment.kernel_text())
         .collect();
     if kernels.is_empty() { run.plan.kernel.clone() } else { kernels.into_iter().collect::<Vec<_>>().join("; ") }
 }
@@ -223,7 +225,7 @@ const CORPORA: usize = 3;
 fn corpora(run: &RunRecord) -> Vec<String> {
     let mut seen: Vec<&RealisedCorpus> = Vec::new();
     let planned = run.plan.cells.iter().filter_map(|cell| cell.second_disk.as_ref()).map(|medium| &medium.corpus);
-    let measured = run.cells.iter().filter_map(|cell| cell.corpus.as_ref());
+    let measured = run.cells.iter().filter_map(|cell| cell.corpus.as_deref());
     let all: Vec<&RealisedCorpus> = measured.collect();
     let all = if all.is_empty() { planned.collect() } else { all };
     for corpus in all {

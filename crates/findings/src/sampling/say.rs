@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use mountmark_cells::Plan;
 use mountmark_document::number::{and, counted, percent};
 use mountmark_document::text::clean;
-use mountmark_model::{Plan, Sampling, WhyEnded, heading};
+use mountmark_model::{Sampling, WhyEnded, heading};
 use mountmark_record::RunRecord;
 
 use crate::sampling::find::{Look, Width, look};

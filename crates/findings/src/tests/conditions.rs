@@ -21,7 +21,7 @@ fn grouped(groups: [f64; 5]) -> RunRecord {
     for cell in &mut run.cells {
         let noise = 1.0 + f64::from(cell.index % 7) / 1000.0;
         let value = [12.0 * noise, groups[cell.repeat as usize], 40.0 * noise][cell.index as usize % 3];
-        cell.samples = vec![sample("001", "durable", value)];
+        cell.samples = vec![sample("001", "durable", value)].into();
     }
     run
 }
@@ -77,7 +77,7 @@ fn one_ratio_is_not_said_of_a_figure_in_groups() {
     }
     for cell in &mut run.cells {
         let value = [3.0, GROUPS[cell.repeat as usize], 2.0][cell.index as usize % 3] + f64::from(cell.index) / 1e3;
-        cell.samples = vec![sample("001", "durable", value)];
+        cell.samples = vec![sample("001", "durable", value)].into();
     }
     let far = found(&run);
     let said = overview::say::sentences(&far).join(" ");
@@ -108,7 +108,7 @@ fn varied() -> RunRecord {
     run.cells.clear();
     for (point, cell) in (0..4).flat_map(|point| cells.iter().map(move |cell| (point, cell))) {
         let index = run.plan.cells.len() as u32;
-        run.plan.cells.push(Cell { index, point: Some(point), ..cell.clone() });
+        run.plan.cells.push(PlannedCell { index, point: Some(point), ..cell.clone() });
         let cell = run.plan.cells.last().unwrap();
         let mut record = CellRecord::new(cell, &environment());
         let falls = cell.configuration.name == "ext4" && point > 1;
@@ -151,7 +151,7 @@ fn a_step_is_named_once_for_all_its_points() {
 }
 
 /// The sentences on cliffs if figures of these cells are missing.
-fn said_without(is_missing: fn(&Cell) -> bool) -> Vec<String> {
+fn said_without(is_missing: fn(&PlannedCell) -> bool) -> Vec<String> {
     let mut run = varied();
     let planned = run.plan.cells.clone();
     run.cells.retain(|cell| !is_missing(&planned[cell.index as usize]));

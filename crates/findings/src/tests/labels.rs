@@ -32,7 +32,7 @@ fn a_label_shortens_headings_in_every_form_and_is_explained_once() {
     assert_eq!((&*found.configurations[0], &*found.headings[0]), (FULL, "ext4#bare"));
     let mut slower = run.clone();
     slower.id = RunId::new("20261122-0345-b2c3");
-    slower.cells.iter_mut().flat_map(|cell| &mut cell.samples).for_each(|sample| sample.value *= 2.0);
+    slower.cells.iter_mut().flat_map(|cell| cell.samples.iter_mut()).for_each(|(_, value)| *value *= 2.0);
     let changes = changes::find::changes(&run, &slower, None, &Analysis::default());
     let reports = [Report::of(&run, &found)];
     let (reports, verdicts) = (Reports::of(&reports), Verdicts { run: &run, findings: &found });

@@ -18,7 +18,7 @@ fn every_format_shows_the_same_statistic_of_a_figure() {
     let mut run = run(&["ext4", "xfs"], 5);
     for cell in &mut run.cells {
         let far = if cell.repeat == 4 { 3.0 } else { 1.0 };
-        cell.samples.iter_mut().filter(|sample| sample.metric == "elapsed").for_each(|sample| sample.value *= far);
+        cell.samples.iter_mut().filter(|(one, _)| one.metric == "elapsed").for_each(|(_, value)| *value *= far);
     }
     let found = findings(&run, &Analysis::default());
     let task = found.tasks.iter().find(|task| task.id == "001").unwrap();

@@ -151,7 +151,7 @@ pub(crate) fn whole(names: &[&str], repeats: u32) -> RunRecord {
             .iter()
             .filter(|sample| sample.metric == "elapsed")
             .flat_map(|sample| {
-                let make = |metric: &str, value| Sample { metric: metric.into(), value, ..sample.clone() };
+                let make = |metric: &str, value| Sample { metric: metric.into(), value, ..sample.owned() };
                 [
                     make("durable", sample.value * 1.5),
                     make("sync", sample.value * 0.5),
@@ -231,10 +231,10 @@ fn pages_are_well_formed_whatever_a_run_lacks() {
     runs.push(empty);
     // Passes every filter.
     let mut odd = whole(&["ext4", "xfs"], 2);
-    for (sample, value) in
+    for ((_, value), odd) in
         odd.cells[0].samples.iter_mut().zip([f64::NAN, f64::INFINITY, -1.0, 0.0, f64::MAX, 1e-300].into_iter().cycle())
     {
-        sample.value = value;
+        *value = odd;
     }
     runs.push(odd);
     let found: Vec<Findings> = runs.iter().map(findings).collect();

@@ -13,7 +13,7 @@ use crate::tests::{MANY, STARTED, failed, formats, of, run, sample, written};
 fn csv_is_quoted_and_complete() {
     let mut run = run(&["ext3:data=journal,noatime"], 1);
     run.plan.suite = "my \"own\"\nsuite".into();
-    run.cells[0].samples = vec![sample("001", "elapsed", 0.1 + 0.2), sample("002", "other", 1e300)];
+    run.cells[0].samples = vec![sample("001", "elapsed", 0.1 + 0.2), sample("002", "other", 1e300)].into();
     run.cells[0].outcomes[3].outcome = failed("no");
     assert_eq!(
         written(&of(&run, None), "csv", 100),
@@ -31,6 +31,7 @@ fn json_holds_everything() {
     run.cells[1].outcome = failed("the guest stopped");
     run.cells[1].notes.push("a \"note\"".into());
     run.cells[2].disk_size = Bytes(u64::MAX);
+    run.cells[2].environment.key = "0c4e".into();
     run.plan.skipped = vec![("ntfs".into(), "its driver cannot write".into())];
     let value: Value = serde_json::from_str(&written(&of(&run, None), "json", 100)).unwrap();
     assert_eq!(value["run"], "20261121-0345-a1b2");
@@ -41,6 +42,7 @@ fn json_holds_everything() {
     assert_eq!(value["configurations"][0]["mount_options"], json!(["noatime"]));
     assert_eq!(value["cells"].as_array().unwrap().len(), 4);
     assert_eq!(value["cells"][1]["outcome"], "failed");
+    assert_eq!(value["cells"][2]["environment"]["key"], "0c4e");
     assert_eq!(value["cells"][1]["reason"], "the guest stopped");
     assert_eq!(value["cells"][1]["notes"][0], "a \"note\"");
     assert_eq!(value["cells"][0]["tasks"][0], json!({"task": "mkfs", "outcome": "ok"}));

@@ -1,4 +1,4 @@
-use mountmark_model::Metric;
+use mountmark_model::{Metric, Task};
 use mountmark_record::RunRecord;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ fn one_repeat_has_order_and_neither_intervals_nor_stars() {
 fn rates_are_told_with_their_unit() {
     let mut run = run(&["ext4", "xfs"], 3);
     let definition = serde_json::json!([{"id": "001", "title": "create", "program": "fs_mark"}]);
-    run.plan.cells[0].tasks = serde_json::from_value(definition).unwrap();
+    run.plan.cells[0].tasks = serde_json::from_value::<Vec<Task>>(definition).unwrap().into();
     for cell in &mut run.cells {
         let place = if cell.configuration == "ext4" { 1.0 } else { 2.0 };
         let value = place * (1000.0 + f64::from(cell.repeat));

@@ -1,6 +1,6 @@
 //! Sentences about synthetic runs.
 
-use mountmark_model::{Down, Lab, Outcome, Restart, Scale, Study, Up};
+use mountmark_model::{Down, Lab, Outcome, Restart, Scale, Study, Task, Up};
 use mountmark_record::{RunRecord, RunStatus, TaskOutcome};
 
 use crate::analysis::findings;
@@ -20,7 +20,7 @@ fn timed(count: usize, repeats: u32, figure: impl Fn(usize, u32) -> f64) -> RunR
     record.plan.scale = Scale::ONE;
     for cell in &mut record.cells {
         let value = figure(cell.index as usize % count, cell.repeat);
-        cell.samples = vec![sample("001", "durable", value)];
+        cell.samples = vec![sample("001", "durable", value)].into();
     }
     record
 }
@@ -30,7 +30,8 @@ fn rated(repeats: u32) -> RunRecord {
     let mut record = timed(3, repeats, |configuration, _| 10.0 / (1 + configuration) as f64);
     record.plan.tasks = vec![("001".into(), "create".into()), ("002".into(), "002".into())];
     let task = |id: &str| serde_json::json!({"id": id, "title": id, "program": "fs_mark"});
-    record.plan.cells[0].tasks = serde_json::from_value(serde_json::json!([task("001"), task("002")])).unwrap();
+    record.plan.cells[0].tasks =
+        serde_json::from_value::<Vec<Task>>(serde_json::json!([task("001"), task("002")])).unwrap().into();
     for cell in &mut record.cells {
         let value = 4000.0 / (1 + cell.index % 3) as f64 + f64::from(cell.repeat);
         cell.samples.extend(["001", "002"].map(|task| sample(task, "rate", value)));
@@ -213,8 +214,8 @@ fn what_is_missing_is_said_with_its_reason() {
 fn a_change_is_said_with_both_figures() {
     let before = rated(3);
     let mut after = before.clone();
-    for sample in after.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
-        sample.value *= if sample.metric == "rate" && sample.task == "001" { 0.8 } else { 1.0 };
+    for (sample, value) in after.cells.iter_mut().flat_map(|cell| cell.samples.iter_mut()) {
+        *value *= if sample.metric == "rate" && sample.task == "001" { 0.8 } else { 1.0 };
     }
     let found = changes(&before, &after, None, &Options::default());
     let text = changes::say::sentence(&found, found.beyond(0.05)[0]);
@@ -310,7 +311,7 @@ fn a_copy_that_writes_nothing_is_named_where_it_wins() {
             cell.samples.push(sample("001", "task_written_bytes", own));
         }
         let task = serde_json::json!([{"id": "001", "title": "001", "run": "true", "restart": restart}]);
-        record.plan.cells[0].tasks = serde_json::from_value(task).unwrap();
+        record.plan.cells[0].tasks = serde_json::from_value::<Vec<Task>>(task).unwrap().into();
         overview::say::sentences(&found(&record))
     };
     let with = |bytes: [f64; 3]| of(bytes, None);

@@ -5,7 +5,8 @@
 pub mod bca;
 pub mod studies;
 
-use mountmark_model::{Cell, Environment, Outcome, Plan};
+use mountmark_cells::Plan;
+use mountmark_model::{Cell, Environment, Outcome};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Sample, TaskOutcome, Timestamp};
 use mountmark_stats::random::Random;
 use serde_json::json;
@@ -40,7 +41,7 @@ pub fn plan(configurations: usize, tasks: usize, repeats: u32) -> Plan {
                 "tools": [], "packages": []
             }))
             .unwrap();
-            plan.cells.push(cell);
+            plan.cells.push(cell.into());
         }
     }
     plan

@@ -24,15 +24,16 @@ pub fn empty(suite: &str, filesystems: &[&str]) -> RunRecord {
     plan.machine.name = study.and_then(|study| study.machine).unwrap_or("p3-2006".into());
     // As the studies had it, and larger than any needs.
     plan.scale = mountmark_model::Scale::ONE;
-    plan.cells.iter_mut().for_each(|cell| cell.disk_size = mountmark_model::Bytes(500_000_000_000));
     plan.configurations = filesystems.iter().map(|name| (*name).into()).collect();
-    for (cell, name) in plan.cells.iter_mut().zip(filesystems) {
-        cell.configuration.name = (*name).into();
-        cell.configuration.filesystem.name = (*name).into();
-    }
+    let mut names = filesystems.iter().map(|name| (*name).to_owned());
+    plan.change(|cell| {
+        cell.disk_size = mountmark_model::Bytes(500_000_000_000);
+        cell.configuration.name = names.next().unwrap();
+        cell.configuration.filesystem.name.clone_from(&cell.configuration.name);
+    });
     if let Ok(suite) = catalogue().get::<Suite>(suite) {
         plan.tasks = suite.tasks.iter().map(|task| (task.id.clone(), task.title.clone())).collect();
-        plan.cells[0].tasks = suite.tasks.clone();
+        plan.cells[0].tasks = suite.tasks.clone().into();
     }
     run(&plan, |_, _, _| 1.0)
 }

@@ -1,6 +1,7 @@
 //! The plans of all points as one.
 
-use mountmark_model::{Cell, Machine, Plan, Vary};
+use mountmark_cells::{Plan, PlannedCell};
+use mountmark_model::{Machine, Vary};
 
 use crate::order::block;
 use crate::{Options, PlanError, Result};
@@ -28,13 +29,15 @@ pub(super) fn merge(plans: &[Plan], options: &Options, vary: &Vary, machine: Mac
     let mut cells = Vec::new();
     for repeat in 0..options.repeats {
         let points = plans.iter().zip(0..);
-        let all: Vec<Cell> = points.flat_map(|(plan, point)| at_point(plan, point, repeat, &configurations)).collect();
+        let all: Vec<PlannedCell> =
+            points.flat_map(|(plan, point)| at_point(plan, point, repeat, &configurations)).collect();
         for at in block(options.seed, repeat, all.len()) {
-            cells.push(Cell { index: cells.len() as u32, ..all[at].clone() });
+            cells.push(PlannedCell { index: cells.len() as u32, ..all[at].clone() });
         }
     }
-    let (tasks, vary) = (tasks.collect(), Some(vary.clone()));
-    Ok(Plan { machine, scale: options.scale, configurations, tasks, cells, skipped, vary, ..first.clone() })
+    let (scale, tasks, vary) = (options.scale, tasks.collect(), Some(vary.clone()));
+    let head = mountmark_model::Plan { machine, scale, configurations, tasks, skipped, vary, ..(**first).clone() };
+    Ok(Plan::with_cells(head, cells))
 }
 
 fn at_point<'a>(
@@ -42,10 +45,10 @@ fn at_point<'a>(
     point: u32,
     repeat: u32,
     configurations: &'a [String],
-) -> impl Iterator<Item = Cell> + 'a {
-    let of =
-        move |name: &String| plan.cells.iter().find(|cell| cell.repeat == repeat && cell.configuration.name == *name);
-    configurations.iter().filter_map(of).map(move |cell| Cell { point: Some(point), ..cell.clone() })
+) -> impl Iterator<Item = PlannedCell> + 'a {
+    let block = plan.of_repeat(repeat);
+    let of = move |name: &String| block.iter().find(|cell| cell.configuration.name == *name);
+    configurations.iter().filter_map(of).map(move |cell| PlannedCell { point: Some(point), ..cell.clone() })
 }
 
 /// A configuration that cannot run at one point is at none: its curve would have gaps.

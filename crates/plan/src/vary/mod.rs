@@ -6,7 +6,8 @@
 mod merge;
 mod range;
 
-use mountmark_model::{Bytes, Plan, Scale, Suite, Vary, VaryPoint};
+use mountmark_cells::Plan;
+use mountmark_model::{Bytes, Scale, Suite, Vary, VaryPoint};
 
 use crate::bounds::RAM_UNIT;
 use crate::computer::Computer;

@@ -7,7 +7,16 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{Store, devices, json, outputs};
 use crate::error::StoreError;
-use crate::{CellRecord, DeviceUse, Output, Profiles, RunId, Sample, TaskOutcome};
+use crate::{CellRecord, DeviceUse, Output, Profiles, RunId, SampleRef, TaskOutcome};
+
+/// A cell that has ended, with what is kept of it beside its figures.
+#[derive(Clone, Copy, Debug)]
+pub struct CellToRecord<'a> {
+    pub cell: &'a CellRecord,
+    pub outputs: &'a [Output],
+    pub devices: &'a [DeviceUse],
+    pub profiles: Option<&'a Profiles>,
+}
 
 impl Store {
     /// Stores a cell that has ended, atomically: when this returns it survives a power failure, and if it does not
@@ -25,20 +34,28 @@ impl Store {
         devices: &[DeviceUse],
         profiles: Option<&Profiles>,
     ) -> Result<(), StoreError> {
-        check_samples(cell)?;
+        self.record_cells(run, &[CellToRecord { cell, outputs, devices, profiles }])
+    }
+
+    /// Like [`Store::record_cell_with`] for several, of which all are stored or none.
+    pub fn record_cells(&self, run: &RunId, cells: &[CellToRecord]) -> Result<(), StoreError> {
+        cells.iter().try_for_each(|one| check_samples(one.cell))?;
         let transaction = self.write()?;
-        let id = self.insert_cell(run, cell)?;
-        outputs::insert(&self.connection, id, outputs).map_err(|source| self.error(source))?;
-        devices::insert(&self.connection, id, devices).map_err(|source| self.error(source))?;
-        if let Some(profiles) = profiles {
-            self.execute("INSERT INTO profile VALUES (?1, ?2)", params![id, profiles.bytes()])?;
+        let number = self.own_run(run)?;
+        let mut packing = devices::Packing::default();
+        for CellToRecord { cell, outputs, devices, profiles } in cells {
+            let id = self.insert_cell(run, number, cell)?;
+            outputs::insert(&self.connection, id, outputs).map_err(|source| self.error(source))?;
+            packing.insert(&self.connection, id, devices).map_err(|source| self.error(source))?;
+            if let Some(profiles) = profiles {
+                self.execute("INSERT INTO profile VALUES (?1, ?2)", params![id, profiles.bytes()])?;
+            }
         }
         self.commit(transaction)
     }
 
     /// The inserts of [`Store::record_cell`], inside its transaction; returns the cell's id.
-    pub(super) fn insert_cell(&self, run: &RunId, cell: &CellRecord) -> Result<i64, StoreError> {
-        let number = self.own_run(run)?;
+    pub(super) fn insert_cell(&self, run: &RunId, number: i64, cell: &CellRecord) -> Result<i64, StoreError> {
         let taken: Option<i64> = self
             .connection
             .prepare_cached("SELECT id FROM cell WHERE run = ?1 AND position = ?2")
@@ -74,7 +91,7 @@ impl Store {
                     cell.outcome.reason(),
                     detail(&cell.outcome),
                     json(&cell.environment),
-                    cell.corpus.as_ref().map(json),
+                    cell.corpus.as_deref().map(json),
                     cell.log,
                 ])?;
             let id = self.connection.last_insert_rowid();
@@ -101,22 +118,22 @@ impl Store {
 fn check_samples(cell: &CellRecord) -> Result<(), StoreError> {
     let mut seen = HashSet::with_capacity(cell.samples.len());
     for sample in &cell.samples {
-        let Sample { task, iteration, metric, value } = sample;
+        let SampleRef { task, iteration, metric, value } = sample;
         if !value.is_finite() {
             return Err(StoreError::NotFinite {
                 index: cell.index,
-                task: task.clone(),
-                iteration: *iteration,
-                metric: metric.clone(),
-                value: *value,
+                task: task.to_owned(),
+                iteration,
+                metric: metric.to_owned(),
+                value,
             });
         }
         if !seen.insert((task, iteration, metric)) {
             return Err(StoreError::DuplicateSample {
                 index: cell.index,
-                task: task.clone(),
-                iteration: *iteration,
-                metric: metric.clone(),
+                task: task.to_owned(),
+                iteration,
+                metric: metric.to_owned(),
             });
         }
     }

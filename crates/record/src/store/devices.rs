@@ -1,10 +1,9 @@
 //! Device records, in their own table, so that reading figures does not touch them.
 
-use std::io::{Read, Write};
+use std::io::Read;
 
-use flate2::Compression;
 use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use mountmark_model::DeviceRecord;
 use rusqlite::{Connection, params};
 
@@ -14,13 +13,39 @@ use crate::{DeviceUse, DeviceUses};
 /// A record is some tens of kilobytes; one that unpacks to more than this was not written by this program.
 const MOST: u64 = 16 << 20;
 
-/// Inserts the records of the cell with this id, inside the caller's transaction.
-pub(super) fn insert(connection: &Connection, cell: i64, devices: &[DeviceUse]) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached("INSERT INTO device VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    for (position, device) in (0_i64..).zip(devices) {
-        statement.execute(params![cell, position, device.task, device.iteration, pack(&device.record)])?;
+/// Packs records one after another: what that takes is made once.
+pub(super) struct Packing {
+    packer: Compress,
+    packed: Vec<u8>,
+}
+
+impl Default for Packing {
+    fn default() -> Packing {
+        Packing { packer: Compress::new(Compression::fast(), true), packed: Vec::new() }
     }
-    Ok(())
+}
+
+impl Packing {
+    /// Inserts the records of the cell with this id, inside the caller's transaction.
+    pub(super) fn insert(&mut self, connection: &Connection, cell: i64, devices: &[DeviceUse]) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached("INSERT INTO device VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        for (position, device) in (0_i64..).zip(devices) {
+            let DeviceUse { task, iteration, record, .. } = device;
+            statement.execute(params![cell, position, task, iteration, self.pack(record)])?;
+        }
+        Ok(())
+    }
+
+    fn pack(&mut self, record: &DeviceRecord) -> &[u8] {
+        let text = super::json(record);
+        self.packer.reset();
+        self.packed.clear();
+        // No text becomes larger by more than this.
+        self.packed.reserve(text.len() + text.len() / 8 + 64);
+        let status = self.packer.compress_vec(text.as_bytes(), &mut self.packed, FlushCompress::Finish);
+        assert!(matches!(status, Ok(Status::StreamEnd)), "the room suffices: {status:?}");
+        &self.packed
+    }
 }
 
 /// The records of a run's cells selected by `wanted`, in the plan's order.
@@ -43,12 +68,6 @@ pub(super) fn load(
         Ok(unpack(&packed).map(|record| DeviceUse { cell, task, iteration, record }))
     })?;
     rows.collect()
-}
-
-fn pack(record: &DeviceRecord) -> Vec<u8> {
-    let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
-    let written = out.write_all(super::json(record).as_bytes());
-    written.and_then(|()| out.finish()).expect("a Vec takes every write")
 }
 
 fn unpack(packed: &[u8]) -> Unpacked<DeviceRecord> {

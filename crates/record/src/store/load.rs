@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
+use mountmark_cells::{Known, Plan};
 use mountmark_model::profile::TaskProfile;
-use mountmark_model::{Bytes, Environment, Plan};
+use mountmark_model::{Bytes, Environment};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use super::row::{ProcessView, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs, there};
 use crate::error::StoreError;
+use crate::samples::Reader;
 use crate::{
-    CellRecord, CellWork, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunSummary, Sample, TaskOutcome,
-    Timestamp,
+    CellEnvironment, CellRecord, CellWork, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunSummary,
+    Samples, TaskOutcome, Timestamp,
 };
 use crate::{profiles, work};
 
@@ -170,7 +174,8 @@ impl Store {
             )
             .map_err(|source| self.error(source))?;
         drop(transaction);
-        let plan: Plan = parse("plan", run, &plan)?;
+        let unreadable = |source| StoreError::Unreadable { what: "plan", run: run.clone(), source };
+        let plan = Plan::from_stored(&plan).map_err(unreadable)?;
         if let Some(reason) = Plan::too_large(plan.tasks.len(), plan.configurations.len()) {
             return Err(StoreError::Damaged { path: self.path.clone(), reason: format!("run {run}: {reason}") });
         }
@@ -202,7 +207,14 @@ impl Store {
             number,
             |row| {
                 let ended = TaskOutcome { task: row.get(1)?, outcome: outcome(row, 2)? };
-                cells[place(row)?].1.outcomes.push(ended);
+                let at = place(row)?;
+                // Cells mostly have as many as the one before.
+                let expected = at.checked_sub(1).map_or(0, |before| cells[before].1.outcomes.len());
+                let outcomes = &mut cells[at].1.outcomes;
+                if outcomes.is_empty() {
+                    outcomes.reserve_exact(expected);
+                }
+                outcomes.push(ended);
                 Ok(())
             },
         )?;
@@ -214,33 +226,49 @@ impl Store {
                 Ok(())
             },
         )?;
+        let (mut samples, mut last) = (Reader::default(), None);
         self.each(
             "SELECT cell, task, iteration, metric, value
              FROM cell JOIN sample ON cell = cell.id WHERE run = ?1 ORDER BY cell.position, sample.position",
             number,
             |row| {
-                let sample =
-                    Sample { task: row.get(1)?, iteration: row.get(2)?, metric: row.get(3)?, value: row.get(4)? };
+                let text = |at: usize| row.get_ref(at)?.as_str().map_err(rusqlite::Error::from);
                 let at = place(row)?;
-                // Cells mostly have as many samples as the one before.
-                let expected = at.checked_sub(1).map_or(0, |before| cells[before].1.samples.len());
-                let samples = &mut cells[at].1.samples;
-                if samples.is_empty() {
-                    samples.reserve_exact(expected);
+                if let Some(before) = last.replace(at).filter(|before| *before != at) {
+                    cells[before].1.samples = samples.end();
                 }
-                samples.push(sample);
+                samples.push((text(1)?, row.get(2)?, text(3)?), row.get(4)?);
                 Ok(())
             },
-        )
+        )?;
+        if let Some(last) = last {
+            cells[last].1.samples = samples.end();
+        }
+        Ok(())
     }
 
     fn load_cells(&self, run: &RunId, number: i64) -> Result<Vec<(i64, CellRecord)>, StoreError> {
-        let rows = self.rows(
+        let (mut environments, mut corpora) = (Known::default(), Known::default());
+        let mut fault = None;
+        let mut parsed = |configuration: &str, environment: &str, corpus: Option<&str>| {
+            let whole = parse_environment("environment of a cell", run, environment)?;
+            let CellEnvironment { key, taken, alike } = whole.into();
+            let alike = environments.get(configuration.to_owned(), Arc::unwrap_or_clone(alike));
+            let corpus = corpus.map(|corpus| parse("corpus of a cell", run, corpus)).transpose()?;
+            Ok((CellEnvironment { key, taken, alike }, corpus.map(|corpus| corpora.get((), corpus))))
+        };
+        let cells = self.rows(
             "SELECT id, position, repeat, configuration, seed, disk, disk_size, started, ended, outcome, reason,
                  detail, log, environment, corpus
              FROM cell WHERE run = ?1 ORDER BY position",
             number,
             |row| {
+                let text = |at: usize| row.get_ref(at)?.as_str().map_err(rusqlite::Error::from);
+                let corpus = row.get_ref(14)?.as_str_or_null()?;
+                let (environment, corpus) = parsed(text(3)?, text(13)?, corpus).unwrap_or_else(|error| {
+                    fault.get_or_insert(error);
+                    Default::default()
+                });
                 let cell = CellRecord {
                     index: row.get(1)?,
                     repeat: repeat(row, 2)?,
@@ -251,23 +279,17 @@ impl Store {
                     started: Timestamp(row.get(7)?),
                     ended: Timestamp(row.get(8)?),
                     outcome: outcome(row, 9)?,
-                    environment: Environment::default(),
-                    corpus: None,
+                    environment,
+                    corpus,
                     outcomes: Vec::new(),
-                    samples: Vec::new(),
+                    samples: Samples::default(),
                     notes: Vec::new(),
                     log: row.get(12)?,
                 };
-                Ok((row.get(0)?, cell, row.get::<_, String>(13)?, row.get::<_, Option<String>>(14)?))
+                Ok((row.get(0)?, cell))
             },
         )?;
-        rows.into_iter()
-            .map(|(id, mut cell, environment, corpus)| {
-                cell.environment = parse_environment("environment of a cell", run, &environment)?;
-                cell.corpus = corpus.map(|corpus| parse("corpus of a cell", run, &corpus)).transpose()?;
-                Ok((id, cell))
-            })
-            .collect()
+        fault.map_or(Ok(cells), Err)
     }
 
     pub(super) fn rows<T>(

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../schema/002.sql"),
     include_str!("../schema/003.sql"),
     include_str!("../schema/004.sql"),
+    include_str!("../schema/005.sql"),
 ];
 
 /// The format that this program writes.

@@ -10,10 +10,11 @@ mod strangers;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mountmark_cells::{Plan, PlannedCell};
 use mountmark_model::{Bytes, Cell, Configuration, DeviceRecord, Outcome, RealisedCorpus};
 use proptest::prelude::*;
 use rusqlite::OpenFlags;
@@ -23,7 +24,7 @@ use tempfile::TempDir;
 use super::file::immutable_uri;
 use super::open::VERSION;
 use super::*;
-use crate::{CellRecord, DeviceUse, DeviceUses, Output, OutputKind, Sample, TaskOutcome};
+use crate::{CellEnvironment, CellRecord, DeviceUse, DeviceUses, Output, OutputKind, Sample, TaskOutcome};
 
 fn plan() -> Plan {
     let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});
@@ -54,7 +55,7 @@ fn plan() -> Plan {
         "tasks": [["001", "touch"]], "decisions": [], "cells": []
     }))
     .unwrap();
-    plan.cells = cells;
+    plan.cells = cells.into_iter().map(PlannedCell::from).collect();
     plan
 }
 
@@ -172,8 +173,9 @@ prop_compose! {
             started: Timestamp(times.0),
             ended: Timestamp(times.1),
             outcome,
-            environment,
-            corpus: corpus.map(|(name, files, seed)| RealisedCorpus { name, files, seed, ..Default::default() }),
+            environment: CellEnvironment { key: kernel, ..environment.into() },
+            corpus: corpus
+                .map(|(name, files, seed)| Arc::new(RealisedCorpus { name, files, seed, ..Default::default() })),
             outcomes: outcomes.into_iter().map(|(task, outcome)| TaskOutcome { task, outcome }).collect(),
             samples: samples
                 .into_iter()
@@ -204,12 +206,14 @@ fn what_is_no_figure_is_refused_by_name_and_leaves_nothing() {
     let run = begin(&store);
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut bad = cell(0, 3);
-        bad.samples[2].value = value;
+        bad.samples.iter_mut().skip(2).for_each(|(_, last)| *last = value);
         let error = store.record_cell(&run, &bad).unwrap_err().to_string();
         assert!(error.contains("elapsed") && error.contains("001"), "{error}");
     }
     let mut twice = cell(0, 3);
-    twice.samples[2].iteration = 1;
+    twice.samples.retain(|sample| sample.iteration < 2);
+    let again = twice.samples.iter().last().unwrap().owned();
+    twice.samples.push(again);
     assert!(matches!(store.record_cell(&run, &twice), Err(StoreError::DuplicateSample { .. })));
     let mut large = cell(0, 3);
     large.disk_size = Bytes(u64::MAX);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -121,7 +121,7 @@ struct Team<'a> {
 
 impl Team<'_> {
     /// One guest: takes places until none is left.
-    fn work_on(&self, queue: &Queue, out: &Sender<CampaignProgress>) -> Result<()> {
+    fn work_on(&self, queue: &Queue, out: &SyncSender<CampaignProgress>) -> Result<()> {
         let work = self.work;
         let Some(mut talk) = WitnessClient::start(work.lab, work.cell, self.stop)? else { return Ok(()) };
         self.ready.get_or_init(Instant::now);
@@ -197,7 +197,7 @@ impl Team<'_> {
         found: &Tried,
         policy: Policy,
         deadline: Instant,
-        out: &Sender<CampaignProgress>,
+        out: &SyncSender<CampaignProgress>,
     ) -> Result<bool> {
         let (mut left, mut shown) = (MOST_SMALLER, 0);
         for finding in found.explored.findings.iter().filter(|finding| finding.promised) {

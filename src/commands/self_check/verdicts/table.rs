@@ -1,6 +1,6 @@
 //! What was counted, as text.
 
-use mountmark_model::Plan;
+use mountmark_cells::Plan;
 
 use super::judge::{Coverage, False, GROUPS, Share, Slowdowns, Worst};
 

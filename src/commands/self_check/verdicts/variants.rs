@@ -1,7 +1,8 @@
 //! Plans that differ in nothing that matters, and one with a slowdown that does.
 
 use anyhow::{Result, bail};
-use mountmark_model::{Cell, Plan, Task};
+use mountmark_cells::Plan;
+use mountmark_model::{Cell, Task};
 
 /// The task that only loops.
 const LOOP: &str = "loop";
@@ -32,7 +33,7 @@ impl Variant {
     /// The plan with this change.
     pub fn of(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
-        plan.cells.iter_mut().for_each(self.change);
+        plan.change(self.change);
         plan
     }
 }
@@ -55,19 +56,24 @@ fn larger_image(cell: &mut Cell) {
 /// Nobody knows what a round of the loop takes.
 pub fn slowed(plan: &Plan, part: f64, seconds: &dyn Fn(&str, &str) -> Option<f64>) -> Result<Plan> {
     let mut plan = plan.clone();
-    for cell in &mut plan.cells {
+    let mut unknown = None;
+    plan.change(|cell| {
         let name = &cell.configuration.name;
         // What starting a shell takes is no part of a round.
         let round = seconds(name, LOOP).zip(seconds(name, NOTHING)).zip(cell.parameters.get(ROUNDS));
         let round = round.map(|((with_loop, without), rounds)| (with_loop - without) / *rounds as f64);
         let Some(round) = round.filter(|round| *round > 0.0) else {
-            bail!("the tasks {LOOP} and {NOTHING} of {name} do not tell what a round of the loop takes")
+            unknown.get_or_insert_with(|| name.clone());
+            return;
         };
         for task in &mut cell.tasks {
             let Some(usual) = seconds(name, &task.id) else { continue };
             let rounds = (part * usual / round).ceil();
             task.run = format!("{{ {}\n}} && i=0 && while [ $i -lt {rounds} ]; do i=$((i+1)); done", task.run);
         }
+    });
+    if let Some(name) = unknown {
+        bail!("the tasks {LOOP} and {NOTHING} of {name} do not tell what a round of the loop takes")
     }
     Ok(plan)
 }

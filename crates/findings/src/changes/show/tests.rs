@@ -13,10 +13,10 @@ fn pair() -> (RunRecord, RunRecord) {
     after.id = RunId::new("20261122-0345-b2c3");
     after.plan.kernel = "6.18".into();
     for cell in &mut after.cells {
-        for sample in &mut cell.samples {
-            match (cell.configuration.as_str(), sample.task.as_str()) {
-                ("xfs", "001") => sample.value *= 1.5,
-                ("ext4", "002") => sample.value *= 0.5,
+        for (sample, value) in cell.samples.iter_mut() {
+            match (cell.configuration.as_str(), sample.task) {
+                ("xfs", "001") => *value *= 1.5,
+                ("ext4", "002") => *value *= 0.5,
                 _ => {}
             }
         }

@@ -1,7 +1,8 @@
 //! Which runs may judge which claims: those of the suite and the machine that the claim is about, at the scale and on a
 //! disk that it needs.
 
-use mountmark_model::{Bytes, Claim, Clause, Needs, Plan, Scale, Study, Vary};
+use mountmark_cells::Plan;
+use mountmark_model::{Bytes, Claim, Clause, Needs, Scale, Study, Vary};
 use mountmark_record::RunRecord;
 
 use crate::claims::find::clause::Standing;

@@ -24,17 +24,13 @@ impl Figures {
         missing.extend(missing::cells(run, &names));
         missing.extend(missing::outcomes(run, &tasks));
         let mut absurd = BTreeMap::new();
-        for (task, metric, figures) in gather(run, &names, &mut tasks, options, &mut absurd) {
-            let mut cells: Vec<Vec<CellFigure>> = names.iter().map(|_| Vec::new()).collect();
-            for (configuration, figure) in figures {
-                cells[configuration].push(figure);
-            }
+        for (task, metric, cells) in gather(run, &names, &mut tasks, options, &mut absurd) {
             let of_configuration = |cells: &Vec<CellFigure>| {
-                let block = |block: &(u32, u32)| {
-                    let of_block = cells.iter().filter(|cell| (cell.repeat, cell.sitting) == *block);
-                    median(&of_block.map(|cell| cell.mean).collect::<Vec<_>>())
-                };
-                blocks.iter().map(block).collect()
+                let mut means: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+                for cell in cells {
+                    means.entry((cell.repeat, cell.sitting)).or_default().push(cell.mean);
+                }
+                blocks.iter().map(|block| median(means.get(block)?)).collect()
             };
             let blocks = cells.iter().map(of_configuration).collect();
             tasks[task].series.push(Series { metric: &Metric::ALL[metric], blocks, cells });
@@ -109,6 +105,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
 /// Gives rates the unit of their task, and marks programs that are judged by their parts.
 fn rates(run: &RunRecord, tasks: &mut [Task]) {
     let Some(cell) = run.plan.cells.iter().find(|cell| !cell.tasks.is_empty()) else { return };
+    let all = cell.tasks.to_vec();
     let mut wholes: BTreeSet<&str> = BTreeSet::new();
     for task in tasks.iter_mut().filter(|task| !task.step) {
         let Some(definition) = cell.tasks.iter().find(|known| known.id == run.plan.of_recorded(&task.id).0) else {
@@ -118,7 +115,7 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
             wholes.extend(definition.part_of.as_deref());
         }
         let has = |metric: &Metric| task.has(metric);
-        let metric = rate::metric(definition, &cell.tasks, has);
+        let metric = rate::metric(definition, &all, has);
         let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
         series.metric = metric;
     }
@@ -128,7 +125,7 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
 }
 
 /// Task, metric, and by configuration the figures of cells in order.
-type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
+type Gathered = (usize, usize, Vec<Vec<CellFigure>>);
 
 /// Collects the figures of cells by task, then by metric, and notes what is measured.
 fn gather(
@@ -145,7 +142,7 @@ fn gather(
     let mut needed = wanted.clone();
     sums.iter().flat_map(|sum| sum.parts).for_each(|part| needed[part] = true);
     let mut metrics = MetricFinder::default();
-    let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
+    let mut slots: Vec<Vec<Vec<CellFigure>>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
         let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
         let bad = bad_tasks(cell);
@@ -153,10 +150,10 @@ fn gather(
         let mut last: (&str, Option<&usize>) = ("", None);
         for sample in &cell.samples {
             if sample.task != last.0 {
-                let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
-                last = (&sample.task, known);
+                let known = task_at.get(sample.task).filter(|_| !bad.contains(sample.task));
+                last = (sample.task, known);
             }
-            let (Some(task), Some(metric)) = (last.1, metrics.position(&sample.metric)) else { continue };
+            let (Some(task), Some(metric)) = (last.1, metrics.position(sample.metric)) else { continue };
             // Nothing that is measured can be less than nothing.
             if !sample.value.is_finite() || sample.value < 0.0 {
                 let entry = absurd.entry((configuration, *task, metric)).or_insert((0, sample.value));
@@ -168,12 +165,14 @@ fn gather(
                 continue;
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];
-            match slot.last_mut() {
-                Some((_, last)) if last.cell == cell.index => last.values.push((sample.iteration, sample.value)),
+            slot.resize_with(names.len(), Vec::new);
+            let value = (sample.iteration, sample.value);
+            match slot[configuration].last_mut() {
+                Some(last) if last.cell == cell.index => last.more.push(value),
                 _ => {
-                    let values = vec![(sample.iteration, sample.value)];
-                    let (repeat, sitting) = (cell.repeat, sitting(cell));
-                    slot.push((configuration, CellFigure { cell: cell.index, repeat, sitting, mean: 0.0, values }));
+                    let (cell, repeat, sitting) = (cell.index, cell.repeat, sitting(cell));
+                    let figure = CellFigure { cell, repeat, sitting, mean: 0.0, first: value, more: Vec::new() };
+                    slot[configuration].push(figure);
                 }
             }
         }
@@ -186,8 +185,11 @@ fn gather(
     let mut out = Vec::new();
     let is_there = |(at, slot): &(usize, Vec<_>)| !slot.is_empty() && wanted[at % Metric::ALL.len()];
     for (at, mut slot) in slots.into_iter().enumerate().filter(is_there) {
-        for (_, figure) in &mut slot {
-            figure.mean = mean(&figure.values.iter().map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or_default();
+        for figure in slot.iter_mut().flatten() {
+            figure.mean = match figure.more[..] {
+                [] => figure.first.1,
+                _ => mean(&figure.values().map(|(_, value)| value).collect::<Vec<_>>()).unwrap_or_default(),
+            };
         }
         out.push((at / Metric::ALL.len(), at % Metric::ALL.len(), slot));
     }

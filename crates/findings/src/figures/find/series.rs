@@ -82,7 +82,16 @@ pub(crate) struct CellFigure {
     /// Mean of its iterations.
     pub mean: f64,
     /// (iteration, value)
-    pub values: Vec<(u32, f64)>,
+    pub first: (u32, f64),
+    /// The same of its other iterations. Most have none.
+    pub more: Vec<(u32, f64)>,
+}
+
+impl CellFigure {
+    /// (iteration, value)
+    pub fn values(&self) -> impl Iterator<Item = (u32, f64)> {
+        std::iter::once(self.first).chain(self.more.iter().copied())
+    }
 }
 
 impl Task {

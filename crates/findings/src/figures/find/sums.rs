@@ -21,28 +21,31 @@ pub(crate) fn wanted(wanted: &[bool]) -> Vec<Sum> {
 
 impl Sum {
     /// Computes a task's figures of the sum, unless it was measured itself; whether there are any now. `slots` as
-    /// [`Metric::ALL`]: configurations and figures, in cell order.
-    pub fn fill(&self, slots: &mut [Vec<(usize, CellFigure)>]) -> bool {
+    /// [`Metric::ALL`]: by configuration the figures, in cell order.
+    pub fn fill(&self, slots: &mut [Vec<Vec<CellFigure>>]) -> bool {
         if slots[self.at].is_empty() {
             let [one, other] = self.parts;
-            slots[self.at] = add(&slots[one], &slots[other]);
+            let sums: Vec<Vec<CellFigure>> =
+                slots[one].iter().zip(&slots[other]).map(|(one, other)| add(one, other)).collect();
+            if sums.iter().any(|sums| !sums.is_empty()) {
+                slots[self.at] = sums;
+            }
         }
         !slots[self.at].is_empty()
     }
 }
 
-fn add(one: &[(usize, CellFigure)], other: &[(usize, CellFigure)]) -> Vec<(usize, CellFigure)> {
-    let others: HashMap<u32, &CellFigure> = other.iter().map(|(_, other)| (other.cell, other)).collect();
-    let sum = |(configuration, figure): &(usize, CellFigure)| {
+fn add(one: &[CellFigure], other: &[CellFigure]) -> Vec<CellFigure> {
+    let others: HashMap<u32, &CellFigure> = other.iter().map(|other| (other.cell, other)).collect();
+    let sum = |figure: &CellFigure| {
         let other = others.get(&figure.cell)?;
-        let both = |(iteration, value): &(u32, f64)| {
-            let (_, second) = other.values.iter().find(|(known, _)| known == iteration)?;
-            Some((*iteration, value + second))
+        let both = |(iteration, value): (u32, f64)| {
+            let (_, second) = other.values().find(|(known, _)| *known == iteration)?;
+            Some((iteration, value + second))
         };
-        let values: Vec<(u32, f64)> = figure.values.iter().filter_map(both).collect();
+        let mut values = figure.values().filter_map(both);
         let CellFigure { cell, repeat, sitting, .. } = *figure;
-        let sums = CellFigure { cell, repeat, sitting, mean: 0.0, values };
-        (!sums.values.is_empty()).then_some((*configuration, sums))
+        Some(CellFigure { cell, repeat, sitting, mean: 0.0, first: values.next()?, more: values.collect() })
     };
     one.iter().filter_map(sum).collect()
 }

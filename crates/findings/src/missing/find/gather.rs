@@ -1,6 +1,6 @@
 //! Looks for what a run has no figure of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use mountmark_model::{Metric, Outcome};
 use mountmark_record::RunRecord;
@@ -13,11 +13,12 @@ pub(crate) fn cells(run: &RunRecord, names: &[String]) -> Vec<Missing> {
     let skipped = run.plan.skipped.iter().cloned();
     let mut out: Vec<Missing> =
         skipped.map(|(configuration, reason)| Missing::Skipped { configuration, reason }).collect();
+    let recorded: HashSet<u32> = run.cells.iter().map(|cell| cell.index).collect();
     for name in names {
         let planned = run.plan.cells.iter().filter(|cell| cell.configuration.name == *name).count();
         let measured = run.cells.iter().filter(|cell| cell.configuration == *name);
         let ended = run.plan.cells.iter().filter(|cell| cell.configuration.name == *name);
-        let ended = ended.filter(|cell| run.cells.iter().any(|record| record.index == cell.index)).count();
+        let ended = ended.filter(|cell| recorded.contains(&cell.index)).count();
         if ended < planned {
             out.push(Missing::NotRun { configuration: name.clone(), cells: planned - ended, planned });
         }

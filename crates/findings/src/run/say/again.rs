@@ -1,7 +1,7 @@
 //! The command that repeats a run, safe to type in any folder.
 
+use mountmark_cells::Plan;
 use mountmark_document::text;
-use mountmark_model::Plan;
 use mountmark_record::RunRecord;
 
 /// The command as typed, with defaults made explicit, since they may change. The result is a single command of this

@@ -53,6 +53,8 @@ fn sentence(fill: &Fill, came_to: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use mountmark_model::Sample;
 
     use super::*;
@@ -63,7 +65,7 @@ mod tests {
         let mut run = run(&["ext4", "xfs"], 1);
         assert!(sentences(&run).is_empty());
         for cell in &mut run.plan.cells {
-            cell.fill = Some(Fill::with_sizes(80, [1, 65536, 1 << 20], true));
+            cell.fill = Some(Arc::new(Fill::with_sizes(80, [1, 65536, 1 << 20], true)));
         }
         assert_eq!(
             sentences(&run),

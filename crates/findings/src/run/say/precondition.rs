@@ -5,9 +5,8 @@ use mountmark_record::RunRecord;
 
 /// A line for each time that a disk of the run was preconditioned: a resumed run does so once more.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
-    let environments = run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]);
     let mut all: Vec<&Preconditioned> = Vec::new();
-    for done in environments.filter_map(|environment| environment.preconditioned.as_ref()) {
+    for done in run.environments().into_iter().filter_map(|environment| environment.preconditioned.as_ref()) {
         if !all.contains(&done) {
             all.push(done);
         }

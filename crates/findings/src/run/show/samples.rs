@@ -11,7 +11,7 @@ use mountmark_model::{
     Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Sampling, SamplingEnd, Scale,
     Vary, heading,
 };
-use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Timestamp};
+use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, SampleRef, Timestamp};
 use serde::Serialize;
 
 use crate::run::say;
@@ -38,9 +38,9 @@ pub(crate) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
         let mut last: (&str, &str) = ("", "");
         for sample in &cell.samples {
             if sample.task != last.0 {
-                last = (&sample.task, outcomes.get(sample.task.as_str()).unwrap_or(&""));
+                last = (sample.task, outcomes.get(sample.task).unwrap_or(&""));
             }
-            let metric = metrics.position(&sample.metric).map(|at| &Metric::ALL[at]);
+            let metric = metrics.position(sample.metric).map(|at| &Metric::ALL[at]);
             iteration.clear();
             let _ = write!(iteration, "{}", sample.iteration);
             out.line([
@@ -55,10 +55,10 @@ pub(crate) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
                 &repeat,
                 &seed,
                 conditions,
-                &sample.task,
+                sample.task,
                 &iteration,
                 last.1,
-                &sample.metric,
+                sample.metric,
                 metric.map_or("", Metric::unit_text),
                 &number(sample.value),
             ])?;
@@ -203,7 +203,7 @@ struct Cell<'a> {
     /// Remarks of the lab.
     notes: &'a [String],
     /// What it ran on.
-    environment: &'a Environment,
+    environment: Environment,
     /// The files that it worked on.
     corpus: Option<&'a RealisedCorpus>,
 }
@@ -248,15 +248,15 @@ pub(crate) fn object(subject: &Run, out: &mut Object) -> Result<()> {
     out.list("samples", samples)
 }
 
-fn sample<'a>(cell: &'a CellRecord, sample: &'a mountmark_record::Sample) -> Sample<'a> {
+fn sample<'a>(cell: &'a CellRecord, sample: SampleRef<'a>) -> Sample<'a> {
     Sample {
         cell: cell.index,
         configuration: &cell.configuration,
         repeat: cell.repeat,
-        task: &sample.task,
+        task: sample.task,
         iteration: sample.iteration,
-        metric: &sample.metric,
-        unit: Metric::find(&sample.metric).map_or("", Metric::unit_text),
+        metric: sample.metric,
+        unit: Metric::find(sample.metric).map_or("", Metric::unit_text),
         value: sample.value,
     }
 }
@@ -340,7 +340,7 @@ fn cell(cell: &CellRecord) -> Cell<'_> {
         outcome: &cell.outcome,
         tasks: cell.outcomes.iter().map(|ended| Ended { task: &ended.task, outcome: &ended.outcome }).collect(),
         notes: &cell.notes,
-        environment: &cell.environment,
-        corpus: cell.corpus.as_ref(),
+        environment: cell.environment.whole(),
+        corpus: cell.corpus.as_deref(),
     }
 }

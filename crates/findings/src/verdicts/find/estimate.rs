@@ -68,15 +68,10 @@ pub(crate) fn ratio_interval(ratio: f64, mean: f64, tested: &Tested) -> Option<I
 }
 
 fn points(series: &Series, task: usize, configuration: usize, doubtful: &Doubtful) -> Vec<Point> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(series.cells[configuration].len());
     for cell in &series.cells[configuration] {
         let doubtful = doubtful.contains(&(task, series.metric.id, cell.cell));
-        out.extend(cell.values.iter().map(|(iteration, value)| Point {
-            repeat: cell.repeat,
-            iteration: *iteration,
-            value: *value,
-            doubtful,
-        }));
+        out.extend(cell.values().map(|(iteration, value)| Point { repeat: cell.repeat, iteration, value, doubtful }));
     }
     out
 }

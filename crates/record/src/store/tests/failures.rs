@@ -39,7 +39,7 @@ fn a_killed_writer_leaves_nothing_of_its_cell() {
     // A small cache makes SQLite write to the WAL before the commit.
     store.batch("PRAGMA cache_size = 4").unwrap();
     let transaction = store.write().unwrap();
-    store.insert_cell(&run, &cell(0, 20_000)).unwrap();
+    store.insert_cell(&run, store.own_run(&run).unwrap(), &cell(0, 20_000)).unwrap();
     let length = fs::metadata(path.with_extension("sqlite-wal")).unwrap().len() as usize;
     assert!(length > 500_000, "{length}");
     let (_copy, copied) = crashed(&path, length);

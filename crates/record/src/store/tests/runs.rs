@@ -103,10 +103,12 @@ fn a_list_of_runs_has_what_they_varied() {
     let points = [1.0, 2.5].map(|value| VaryPoint { value, text: value.to_string() });
     let vary = Some(Vary { parameter: "scale".into(), points: points.into() });
     let run = begin(&store);
-    let varied = Plan { vary: vary.clone(), ..plan() };
+    let mut varied = plan();
+    varied.vary = vary.clone();
     let varied = store.begin_run(&varied, &environment(), "mountmark run").unwrap();
     // A text that looks like the field is none.
-    let named = Plan { suite_about: "\"vary\":{}".into(), ..plan() };
+    let mut named = plan();
+    named.suite_about = "\"vary\":{}".into();
     let named = store.begin_run(&named, &environment(), "mountmark run").unwrap();
     let found = |run: &RunId| store.runs().unwrap().into_iter().find(|known| known.id == *run).unwrap().vary;
     assert_eq!((found(&run), found(&varied), found(&named)), (None, vary.clone(), None));

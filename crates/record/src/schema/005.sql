@@ -1,0 +1,1 @@
+-- The plan of a run holds what its cells have alike once. Its text is read by this version of the store and later ones.

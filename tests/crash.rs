@@ -200,8 +200,11 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     let gone = |fs: &str, disk: &str, says: &[&str]| {
         refused(&["--generate", "1", "--fs", fs, "--device", &format!("sector+i11:{disk}")], says);
     };
-    gone("ext4@raid0", "each", &["ext4@raid0 does not work without one of its disks"]);
+    gone("ext4@raid0", "each", &["how ext4@raid0 is attached without one of its disks"]);
     gone("ext4@luks@raid5", "3", &["has the disks 0 to 2"]);
+    let export = ["--workload", WRITTEN, "--export-log", "new-log"];
+    refused(&[&export[..], &["--fs", "ext4@raid1"]].concat(), &["--export-log is of one disk", "ext4@raid1 has 2"]);
+    refused(&["--generate", "1", "--disk-size", "99TiB"], &["--disk-size", "at most"]);
     refused(&["--generate", "1", "--fs", "nfs"], &["--fs nfs", "servers"]);
     refused(&["--generate", "1", "--fs", "ext4@raid5", "--disk-size", "64MiB"], &["ext4@raid5 can only be made on"]);
     refused(&["--generate", "1", "--disk-size", "1"], &["--disk-size 1", "4096"]);

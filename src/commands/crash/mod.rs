@@ -105,6 +105,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     if let Some(log) = &arguments.export_log {
         let (configuration, workload, policy) = one("--export-log", &asked, &configurations)?;
+        options::check_one_disk("--export-log", configuration)?;
         let base = arguments.export_base.as_deref();
         let export = log::Export { asked: &asked, configuration, workload, policy, log, base };
         return stop.or(export.run(&catalogue, &stop), stop.code());

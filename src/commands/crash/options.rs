@@ -9,6 +9,7 @@ use mountmark_crash::record::{Asked, Pauses};
 use mountmark_crash::states::{Device, Fault};
 use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::{Generator, Workload};
+use mountmark_lab::emulator::MOST_DISKS;
 use mountmark_lab::emulator::options::KERNEL;
 use mountmark_model::{Bytes, Configuration, Study};
 use mountmark_plan::Catalogue;
@@ -107,6 +108,7 @@ impl Options {
         workloads.extend(self.work.application(Checked { check: self.check.as_deref(), times: self.times })?);
         let mut disk_size = self.disk_size.0;
         if let Some((log, size)) = self.log.workload(disk_size)? {
+            configurations.iter().try_for_each(|one| check_one_disk("--log", one))?;
             workloads.push(log);
             disk_size = size;
         }
@@ -168,6 +170,15 @@ impl Options {
     }
 }
 
+/// Refuses what has several disks where a log of one is read or written.
+pub(super) fn check_one_disk(option: &str, one: &Configuration) -> Result<()> {
+    if one.disks() > 1 {
+        let (name, disks) = (&one.name, one.disks());
+        bail!(WrongUse(format!("{option} is of one disk, and {name} has {disks}: give a file system on one")));
+    }
+    Ok(())
+}
+
 /// Refuses a disk that is gone where there is none, or none can be gone.
 fn check_gone(one: &Configuration, device: Device) -> Result<()> {
     let Some(Fault::Gone { disk }) = device.fault else { return Ok(()) };
@@ -179,7 +190,9 @@ fn check_gone(one: &Configuration, device: Device) -> Result<()> {
         ));
     }
     if one.layers.last().is_none_or(|layer| layer.attach_degraded.is_empty()) {
-        return wrong(format!("{name} does not work without one of its disks"));
+        return wrong(format!(
+            "nothing says how {name} is attached without one of its disks (attach_degraded of a layer)"
+        ));
     }
     match disk {
         Some(disk) if disk >= disks => wrong(format!("{name} has the disks 0 to {}", disks - 1)),
@@ -195,6 +208,9 @@ fn check_size(configurations: &[Configuration], size: u64) -> Result<()> {
     }
     for one in configurations {
         let Configuration { name, filesystem, .. } = one;
+        if size.saturating_mul(one.disks().into()) > MOST_DISKS {
+            return wrong(format!("a guest's disks have at most {} together", Bytes(MOST_DISKS)));
+        }
         let room = one.base().layers.iter().map(|layer| layer.room.0).sum::<u64>();
         if size < filesystem.min_size.0.saturating_add(room) {
             let least = Bytes(filesystem.min_size.0.saturating_add(room));

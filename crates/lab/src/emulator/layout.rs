@@ -10,7 +10,7 @@ use super::cell::disks;
 /// Alignment of the media in bytes; pmem requires it.
 pub(super) const ALIGNMENT: u64 = 128 << 20;
 /// The media's least room in guest-physical memory, in bytes. It is sparse: only written pages take host memory.
-const MEDIA_ROOM: u64 = 64 << 30;
+pub(super) const MEDIA_ROOM: u64 = 64 << 30;
 
 pub(super) struct Layout {
     pub test: Region,

@@ -48,7 +48,7 @@ use profiler::PluginArguments;
 pub use profiler::Profiler;
 use qemu::{Qemu, Ram};
 use snapshot::Snapshot;
-pub use witness::{Answer, Witness, Witnesses};
+pub use witness::{Answer, MOST_DISKS, Witness, Witnesses};
 
 /// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
 /// `MEDIA_START`.

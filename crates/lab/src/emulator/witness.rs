@@ -16,7 +16,7 @@ use mountmark_model::{Cell, Configuration, Environment};
 use mountmark_trace::recording::{Device, Unit, poison};
 use serde_json::json;
 
-use super::layout::Layout;
+use super::layout::{ALIGNMENT, Layout, MEDIA_ROOM};
 use super::qemu::{self, Qemu};
 use super::{Emulator, snapshot};
 use crate::cache::lock::Scratch;
@@ -26,6 +26,8 @@ use crate::lab::{OpenLab, Options};
 const LOG: u64 = 1 << 30;
 /// Room for a question and its answer, in bytes. It is sparse.
 const EXCHANGE: u64 = 256 << 20;
+/// Most bytes of all disks of a guest: they and what lies behind them have the room of media.
+pub const MOST_DISKS: u64 = MEDIA_ROOM - 2 * ALIGNMENT - LOG - EXCHANGE;
 /// Longest time between two looks at a guest that is at work.
 const LOOK: Duration = Duration::from_secs(1);
 

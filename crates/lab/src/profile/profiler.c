@@ -10,7 +10,7 @@
  * A block may end early: by a fault, or since a device is accessed that QEMU asks at the end of a block only. Its rest is
  * executed in another block, and counted there, so it is taken off.
  *
- * The guest says what it does by NOPs with a magic displacement and a number in rax (crates/lab/src/mark.rs), executed with
+ * The guest says what it does by NOPs with a magic displacement and a number in rax (crates/job/src/mark.rs), executed with
  * or without a profiler.
  *
  * Outside the kernel a page of code is known by its contents: Mountmark hashes those of the files in the guest's image. So

@@ -1,6 +1,7 @@
 //! What power cuts showed of one configuration: workloads, how far each was explored, and what was found.
 
 mod cause;
+mod repairs;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use crate::states::{Device, Extent, ImageId, Tested, Tier};
 use crate::trace::{Policy, Trace};
 use crate::workload::Workload;
 pub use cause::{Cause, Reason, Standing};
+pub use repairs::Repairs;
 
 /// All that was tried on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,8 +31,11 @@ pub struct Campaign {
     /// The same, as the command line takes it.
     #[serde(default)]
     pub kernel_option: String,
-    /// Size of the disk in bytes.
+    /// Size of each disk in bytes.
     pub disk_size: u64,
+    /// How many there are; 0 of a record of a version that had one.
+    #[serde(default)]
+    pub disks: u32,
     pub device: Device,
     pub promises: Promises,
     /// Why these are the least that any file system owes, if nothing is documented of the configuration.
@@ -92,33 +97,6 @@ pub struct Explored {
     pub cut_short: bool,
     /// Why the workload was not explored.
     pub error: Option<String>,
-}
-
-/// Images that were repaired by a full check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "AnyRepairs")]
-pub struct Repairs {
-    pub images: usize,
-    /// Of these, those that could not be mounted even then.
-    pub not_mounted: usize,
-    /// Of these, those with something in the folder `lost+found`.
-    pub lost_and_found: usize,
-}
-
-/// Records of older versions have the three numbers in a list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum AnyRepairs {
-    Named { images: usize, not_mounted: usize, lost_and_found: usize },
-    Listed([usize; 3]),
-}
-
-impl From<AnyRepairs> for Repairs {
-    fn from(any: AnyRepairs) -> Repairs {
-        let (AnyRepairs::Named { images, not_mounted, lost_and_found }
-        | AnyRepairs::Listed([images, not_mounted, lost_and_found])) = any;
-        Repairs { images, not_mounted, lost_and_found }
-    }
 }
 
 /// Something that is wrong after a power cut.

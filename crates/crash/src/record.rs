@@ -236,6 +236,7 @@ mod tests {
                 kernel: "6.12".into(),
                 kernel_option: String::new(),
                 disk_size: 1 << 29,
+                disks: 1,
                 device: asked.device,
                 promises: crate::oracle::Promises::least(),
                 undocumented: None,

@@ -180,6 +180,7 @@ fn head(asked: &Asked, lab: &Witnesses, cell: &Cell) -> Result<Campaign> {
         kernel,
         kernel_option,
         disk_size: asked.disk_size,
+        disks: cell.configuration.disks(),
         device: asked.device,
         promises,
         undocumented,

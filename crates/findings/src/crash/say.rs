@@ -12,7 +12,7 @@ use mountmark_crash::states::Fault as DeviceFault;
 use mountmark_crash::trace::{Mark, Request};
 use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
-use mountmark_model::counted;
+use mountmark_model::{Bytes, counted};
 
 use crate::figures::say::quantity::headings;
 
@@ -68,7 +68,18 @@ pub(crate) fn promise(level: Level) -> &'static str {
     }
 }
 
-pub(crate) fn device(campaign: &Campaign) -> String {
+/// Number, size and promises of the disks of campaigns, of which there is one.
+pub(crate) fn disk(campaigns: &[Campaign]) -> String {
+    let first = &campaigns[0];
+    let count = match first.disks {
+        disks if campaigns.iter().any(|other| other.disks != disks) => "each ".to_owned(),
+        0 | 1 => String::new(),
+        disks => format!("{disks} of "),
+    };
+    format!("{count}{}, {}", Bytes(first.disk_size), device(first))
+}
+
+fn device(campaign: &Campaign) -> String {
     match campaign.device.fault {
         None => "which keeps its promises".to_owned(),
         Some(fault) => {

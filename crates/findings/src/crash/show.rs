@@ -7,7 +7,7 @@ use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
 use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
 use mountmark_document::markup::Markup;
-use mountmark_model::{Bytes, format_count, format_seconds, heading};
+use mountmark_model::{format_count, format_seconds, heading};
 use serde::Serialize;
 
 use crate::crash::page::Shown;
@@ -86,11 +86,8 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Block> {
 
 fn about(campaigns: &[Campaign]) -> Vec<Block> {
     let Some(campaign) = campaigns.first() else { return Vec::new() };
-    let facts = [
-        ("kernel", campaign.kernel.clone()),
-        ("disk", format!("{}, {}", Bytes(campaign.disk_size), words::device(campaign))),
-        ("seed", campaign.seed.to_string()),
-    ];
+    let facts =
+        [("kernel", campaign.kernel.clone()), ("disk", words::disk(campaigns)), ("seed", campaign.seed.to_string())];
     let facts = facts.into_iter().map(|(label, text)| Block::Fact(label.into(), text));
     facts.chain(labels(campaigns.iter().map(|campaign| campaign.configuration.as_str()))).collect()
 }

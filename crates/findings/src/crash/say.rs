@@ -146,11 +146,11 @@ pub(crate) fn fault(fault: &Fault, workload: &Workload) -> String {
     match fault {
         Fault::Broken(violation) => format!("{}.", violation.sentence(workload)),
         Fault::Recovery(check) => {
-            format!("What must go before a mount ends with {}: {}", check.status, last_lines(&check.said))
+            format!("What must go before a mount ends with {}: {}", check.status, telling_lines(&check.said))
         }
         Fault::Mount(reason) => format!("It cannot be mounted: {reason}."),
         Fault::Check(check) => {
-            format!("After a mount and an unmount its check ends with {}: {}", check.status, last_lines(&check.said))
+            format!("After a mount and an unmount its check ends with {}: {}", check.status, telling_lines(&check.said))
         }
         Fault::Application(verdict) => application(verdict),
         Fault::Write(reason) => format!("It can be mounted, and no file can be written: {reason}."),
@@ -244,6 +244,21 @@ pub(crate) const ORDER: &str = "The order of writes";
 pub(crate) const CUT: &str = "power cut";
 
 /// The end of what a program said, on one line.
+/// What a check says is wrong, without the steps that it goes through (`Pass 1:`, `Phase 2 -`, `[3/7]`).
+fn telling_lines(text: &str) -> String {
+    let is_step = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let number = words.next().unwrap_or_default();
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        line.starts_with(['[', '-'])
+            || number.strip_suffix(':').is_some_and(is_number)
+            || (is_number(number) && words.next() == Some("-"))
+    };
+    let lines: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_step(line)).take(6).collect();
+    if lines.is_empty() { last_lines(text) } else { format!("{}.", lines.join(" / ").trim_end_matches('.')) }
+}
+
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(6)..].join(" / ")
@@ -303,4 +318,21 @@ fn suspicion(found: &Suspicion, workload: &Workload) -> (&'static str, String) {
 
 pub(crate) fn not_explored(tried: &Tried, error: &str) -> String {
     format!("Not explored: {}: {}", tried.workload, last_lines(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_check_what_is_wrong_is_said_and_not_how_far_it_came() {
+        let said = "Pass 1: Checking inodes, blocks, and sizes\nInode 7, i_blocks is 5088, should be 5096.  Fix? no\n\nPass 2: \
+                    Checking directory structure\nPass 5: Checking group summary information\n\n/dev/md0: 13/65280 files";
+        assert_eq!(
+            telling_lines(said),
+            "Inode 7, i_blocks is 5088, should be 5096.  Fix? no / /dev/md0: 13/65280 files."
+        );
+        let steps = "Phase 1 - find and verify superblock...\n        - zero log...\n[1/7] checking root items";
+        assert!(telling_lines(steps).contains("zero log"), "where there is nothing else, the end");
+    }
 }

@@ -19,6 +19,9 @@ const START: u64 = 4096;
 /// of the kind that is written. Devices, pipes and empty files may be written.
 pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<()> {
     let shown = path.display();
+    if path.as_os_str() == "-" {
+        bail!(WrongUse(format!("{option} -: this is not written to standard output: name a file")));
+    }
     match fs::metadata(path) {
         Ok(about) if about.is_dir() => bail!(WrongUse(format!("{option} {shown} is a folder: name a file in it"))),
         Ok(about) if !about.is_file() => return Ok(()),
@@ -116,6 +119,7 @@ mod tests {
         for (wrong, reason) in [
             (at("thesis.md"), "is no report: name another file"),
             (at(""), "is a folder: name a file in it"),
+            ("-".into(), "--output -: this is not written to standard output"),
             (at("nowhere/new.md"), "there is no folder"),
             (at("thesis.md/new.md"), "Not a directory"),
             ("/proc/new.md".into(), "cannot write /proc/new.md"),

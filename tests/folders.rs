@@ -118,8 +118,8 @@ fn what_cannot_lie_there_is_refused() {
     refused(&["--fs", "overlay@luks@ext4"], &["ext4 is a file system, and not a layer"]);
     refused(&["--fs", "overlay:noatime@ext4"], &["stands behind that one: overlay@ext4:noatime"]);
     refused(&["--lab", "host", "--fs", "overlay"], &["made in guests alone"]);
-    let crash = lab.command(&["crash", "--fs", "overlay", "--workload", "rename-fsync-file"]).ended_with(2);
-    crash.says(&["commands of their own"]);
+    let crash = lab.command(&["crash", "--fs", "nfs:async", "--workload", "rename-fsync-file"]).ended_with(2);
+    crash.says(&["--fs nfs:async", "servers that stay"]);
     fs::create_dir_all(lab.path("config/mountmark/catalog/filesystems")).unwrap();
     let wrong = definition(PAGE).replace("unmount = ", "# ").replace("{folder}", "{target}");
     lab.write("config/mountmark/catalog/filesystems/unionfs.toml", &wrong);

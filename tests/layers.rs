@@ -113,8 +113,6 @@ fn layers_that_cannot_be_are_refused() {
     refused(&["--fs", "ext4@luks:cipher=foo"], &["cipher=foo: give one of", "aes-xts-plain64"]);
     refused(&["--fs", "ext4@luks:iterations=3"], &["iterations=3: give one of", "1000"]);
     refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
-    let crash = lab.command(&["crash", "--fs", "ext4@luks", "--workload", "rename-fsync-file"]).ended_with(2);
-    crash.says(&["not tried below layers yet"]);
 }
 
 /// A file that is durable, and then one that shares stripes with it and with what describes it.

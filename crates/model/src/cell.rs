@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::conditions::Way;
 use crate::{
     Age, Bytes, Conditions, Configuration, Disk, Factor, Fill, Lab, Machine, Precondition, RealisedCorpus, Sampling,
     Scale, SideComputer, Source, Target, Task, TaskRoot, Vary,
@@ -92,11 +91,6 @@ impl Plan {
     /// Maximum number of configurations: each is compared with each.
     pub const MOST_CONFIGURATIONS: usize = 1000;
 
-    /// The configuration of this name, as its first cell has it.
-    pub fn configuration(&self, name: &str) -> Option<&Configuration> {
-        self.cells.iter().map(|cell| &cell.configuration).find(|configuration| configuration.name == name)
-    }
-
     /// Returns the reason why tables and verdicts would fill memory: they have a place for each task on each
     /// configuration, measured or not.
     pub fn too_large(tasks: usize, configurations: usize) -> Option<String> {
@@ -111,11 +105,6 @@ impl Plan {
         })
     }
 
-    /// Whether a cell of this index is the plan's own; later ones were measured once more.
-    pub fn is_planned(&self, index: u32) -> bool {
-        (index as usize) < self.cells.len()
-    }
-
     /// Whether the run may get further repeats.
     pub fn is_open(&self) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.ended.is_none())
@@ -126,32 +115,6 @@ impl Plan {
         let Some(sampling) = &self.sampling else { return self.repeats };
         let most = if sampling.budget.is_some() { Sampling::MOST_IN_BUDGET } else { Sampling::MOST };
         most.saturating_mul(self.targets.len().max(1) as u32).max(sampling.least)
-    }
-
-    /// Configurations that are slower for want of room alone, with their disk's size and that on which they are not.
-    pub fn cramped(&self) -> Vec<(&str, Bytes, Bytes)> {
-        let found = self.cells.iter().filter_map(|cell| {
-            let roomy = cell.configuration.filesystem.roomy_size.filter(|roomy| cell.disk_size < *roomy)?;
-            Some((cell.configuration.name.as_str(), cell.disk_size, roomy))
-        });
-        let mut found: Vec<_> = found.collect();
-        found.sort_unstable();
-        found.dedup_by_key(|(name, ..)| *name);
-        found
-    }
-
-    /// Whether repeats draw their conditions.
-    pub fn conditions(&self) -> Way {
-        if self.cells.iter().any(|cell| cell.conditions.is_some()) { Way::Varied } else { Way::Fixed }
-    }
-
-    /// Whether titles state the work at this scale; those of older plans state the suite's own counts and sizes.
-    pub fn titles_are_scaled(&self) -> bool {
-        let Some(cell) = self.cells.first() else { return false };
-        let differs = |(name, title): &(String, String)| {
-            cell.tasks.iter().any(|task| self.recorded(cell, &task.id) == *name && task.title != *title)
-        };
-        self.tasks.iter().any(differs)
     }
 }
 

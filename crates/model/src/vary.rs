@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, Plan};
+use crate::Plan;
 
 /// A parameter and its points. Each point has cells of its own, and its tasks and steps have names of their own in
 /// records: `001@512MiB`.
@@ -51,12 +51,6 @@ impl Vary {
 }
 
 impl Plan {
-    /// The name of a cell's task or step in records: its id, with the cell's point if there is one.
-    pub fn recorded(&self, cell: &Cell, task: &str) -> String {
-        let point = self.vary.as_ref().zip(cell.point);
-        point.map_or_else(|| task.to_owned(), |(vary, point)| vary.name(task, point as usize))
-    }
-
     /// The task or step of a name in records, as cells know it, and its point.
     pub fn of_recorded<'a>(&self, name: &'a str) -> (&'a str, Option<usize>) {
         let found = self.vary.as_ref().zip(name.rsplit_once(AT)).and_then(|(vary, (task, text))| {

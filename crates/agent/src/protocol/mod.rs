@@ -177,7 +177,7 @@ impl<'a> Protocol<'a> {
         // What somebody else has mounted is taken as it is.
         if !cell.is_mounted {
             begin.push(whole(protocol_task::MKFS, stand.make()));
-            begin.push(whole(protocol_task::MOUNT, stand.mount()));
+            begin.push(whole(protocol_task::MOUNT, Act::Mount(Disk::Test, stand.mount())));
         }
         begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Turn)));
         if !cell.is_mounted {
@@ -188,7 +188,7 @@ impl<'a> Protocol<'a> {
                 whole(protocol_task::CAPACITY, Act::Script(Disk::Test, REMOVE_ALL)),
                 whole(protocol_task::CAPACITY, Act::Settle),
                 whole(protocol_task::CAPACITY, Act::Capacity(&[Metric::CAPACITY_RESIDUAL])),
-                whole(protocol_task::UMOUNT, stand.unmount()),
+                whole(protocol_task::UMOUNT, Act::Unmount(Disk::Test, stand.unmount())),
             ];
         }
         let brought = cell.root.as_ref().map(|root| bring_command(root, places));

@@ -41,13 +41,13 @@ pub(super) fn steps<'a>(task: &'a Task, restart: Restart, base: &Configuration, 
     let replay = if needs_replay { stand.replay() } else { Vec::new() };
     let up = match restart.then {
         Up::Repair => base.repair_command(&stand.device()).map(Act::Repair),
-        Up::Mount => Some(stand.come_up(is_cut)),
+        Up::Mount => Some(Act::Mount(Disk::Test, stand.come_up(is_cut))),
     };
     Restarted {
         down: down.into_iter().map(|act| step(Part::Restart, act)).collect(),
         replay: replay.into_iter().map(|act| step(Part::Restart, act)).collect(),
         up: up.filter(|_| recovery.is_some()).map(|act| step(Part::Timed, act)),
         lost: task.lost.as_deref().map(|text| step(Part::Lost, Act::Script(Disk::Test, text))),
-        back: step(Part::Remount, stand.come_up(true)),
+        back: step(Part::Remount, Act::Mount(Disk::Test, stand.come_up(true))),
     }
 }

@@ -59,14 +59,14 @@ impl<'a> Stand<'a> {
         Act::Make(Disk::Test, self.configuration.make(&self.site))
     }
 
-    /// Mounts it.
-    pub fn mount(&self) -> Act<'a> {
-        Act::Mount(Disk::Test, Mount::sound(self.configuration, &self.site))
+    /// How it is mounted itself.
+    pub fn mount(&self) -> Mount {
+        Mount::sound(self.configuration, &self.site)
     }
 
-    /// Unmounts it.
-    pub fn unmount(&self) -> Act<'a> {
-        Act::Unmount(Disk::Test, self.configuration.unmount(&self.site))
+    /// Commands that unmount it.
+    pub fn unmount(&self) -> Vec<Vec<String>> {
+        self.configuration.unmount(&self.site)
     }
 
     /// Takes away what it stands on, down to the layers, when it is unmounted.
@@ -88,7 +88,7 @@ impl<'a> Stand<'a> {
 
     /// From a mounted file system to disks of which the kernel knows nothing.
     pub fn down(&self) -> Vec<Act<'a>> {
-        let mut acts = vec![self.unmount()];
+        let mut acts = vec![Act::Unmount(Disk::Test, self.unmount())];
         acts.extend(self.leave().into_iter().chain(self.detach()).map(|step| step.act));
         acts.push(Act::Forget(Disk::Test));
         acts
@@ -105,21 +105,20 @@ impl<'a> Stand<'a> {
     pub(super) fn up(&self) -> Vec<Act<'a>> {
         let mut acts = self.attach(None);
         acts.extend(self.below.iter().map(|(below, site)| Act::Mount(Disk::Below, Mount::sound(below, site))));
-        acts.push(self.mount());
+        acts.push(Act::Mount(Disk::Test, self.mount()));
         acts
     }
 
     /// How all is mounted at once, after [`Stand::attach`]; `cut`: the power failed before.
-    pub fn come_up(&self, cut: bool) -> Act<'a> {
+    pub fn come_up(&self, cut: bool) -> Mount {
         let of = |configuration: &Configuration, site: &Site| match cut {
             true => Mount::after_cut(configuration, site),
             false => Mount::sound(configuration, site),
         };
-        let mount = match &self.below {
+        match &self.below {
             None => of(self.configuration, &self.site),
-            Some((below, site)) => of(below, site).with(Mount::sound(self.configuration, &self.site)),
-        };
-        Act::Mount(Disk::Test, mount)
+            Some((below, site)) => of(below, site).with(self.mount()),
+        }
     }
 
     /// Replays the log of what is checked, which is mounted and unmounted for it.

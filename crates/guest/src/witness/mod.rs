@@ -92,7 +92,7 @@ impl Witness<'_> {
         }
         stand::take(&self.stand.make())?;
         // File systems may go on making themselves after the first mount.
-        self.mount_new()
+        self.mount(&self.stand.mount())
             .with_context(|| format!("the new {} cannot be mounted", self.cell.configuration.filesystem.name))?;
         std::thread::sleep(SETTLED);
         if let Some(error) = self.leave() {

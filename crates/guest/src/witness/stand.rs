@@ -32,14 +32,6 @@ impl Witness<'_> {
         self.stand.attach(gone.map(|disk| disk as usize)).iter().try_for_each(take)
     }
 
-    /// Mounts the new file system on what is there.
-    pub(super) fn mount_new(&self) -> Result<()> {
-        match self.stand.mount() {
-            Act::Mount(_, mount) => self.mount(&mount),
-            _ => unreachable!("what is made is mounted"),
-        }
-    }
-
     pub(super) fn mount(&self, mount: &Mount) -> Result<()> {
         if mount.is_one_call() {
             return Ok(mount.call()?);
@@ -53,31 +45,23 @@ impl Witness<'_> {
 
     /// How the file system is mounted when it was unmounted.
     pub(super) fn sound(&self) -> Mount {
-        self.mounts(false)
+        self.stand.come_up(false)
     }
 
     /// How it is mounted after a power cut.
     pub(super) fn after_cut(&self) -> Mount {
-        self.mounts(true)
-    }
-
-    fn mounts(&self, cut: bool) -> Mount {
-        match self.stand.come_up(cut) {
-            Act::Mount(_, mount) => mount,
-            _ => unreachable!("what comes up is mounted"),
-        }
+        self.stand.come_up(true)
     }
 
     /// Unmounts if anything is mounted; why that failed.
     pub(super) fn unmount(&self) -> Option<String> {
-        let failed = match self.stand.unmount() {
-            Act::Unmount(_, commands) if !self.sound().is_one_call() => {
-                succeed_all(&commands).err().map(|error| format!("{error:#}"))
-            }
-            _ => match unmount(FOLDER, UnmountFlags::empty()) {
+        let failed = if self.sound().is_one_call() {
+            match unmount(FOLDER, UnmountFlags::empty()) {
                 Ok(()) | Err(Errno::INVAL) => None,
                 Err(error) => Some(error.to_string()),
-            },
+            }
+        } else {
+            succeed_all(&self.stand.unmount()).err().map(|error| format!("{error:#}"))
         };
         if failed.is_some() {
             let _ = unmount(FOLDER, UnmountFlags::DETACH);

@@ -71,14 +71,6 @@ pub enum Request {
     Zero { offset: u64, length: u64, fua: bool },
 }
 
-impl Trace {
-    /// The range of one disk, in bytes; disks count from 0.
-    pub fn disk(&self, disk: u32) -> Range<u64> {
-        let size = self.size / u64::from(self.disks.max(1));
-        u64::from(disk) * size..(u64::from(disk) + 1) * size
-    }
-}
-
 fn is_one(disks: &u32) -> bool {
     *disks <= 1
 }

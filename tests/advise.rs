@@ -58,6 +58,11 @@ fn the_answer_has_its_evidence() {
     let then = advise(&lab, &["--again", &json, "--budget", "1s", "--format", "json"]).ended_with(0);
     let then: Value = serde_json::from_str(&then.stdout).unwrap();
     assert_eq!((&then["before"]["name"], &then["before"]["sentence"]), (&same["answer"]["name"], &same["sentence"]));
+    assert_eq!(then["before"]["versions"], then["versions"], "nothing changed");
+    let speed = |found: &Value, name: &str| {
+        found["tried"].as_array().unwrap().iter().find(|one| one["configuration"] == name).unwrap()["speed"].clone()
+    };
+    assert_eq!(then["before"]["speeds"]["nilfs2"], speed(&then, "nilfs2"), "one seed has one speed");
     assert!(!then["not_asked"].as_array().unwrap().is_empty(), "{then}");
     advise(&lab, &["--again", &page]).ended_with(2).says(&["--again"]);
 
@@ -68,6 +73,8 @@ fn the_answer_has_its_evidence() {
     assert_eq!(free["answer"]["filesystem"], "jfs", "{free}");
     assert!(free["over_simplest"]["ratio"].as_f64().unwrap() > 1.2, "{free}");
     assert!(free["after_cut"].as_str().unwrap().contains("100 of 100"), "{free}");
+    let costs = free["costs"].as_array().unwrap();
+    assert!(costs.iter().all(|one| one["survival"]["kind"].is_string()) && !costs.is_empty(), "{free}");
     assert!(!free["turns"].as_array().unwrap().is_empty() && !free["why"].as_array().unwrap().is_empty(), "{free}");
 }
 
@@ -113,11 +120,19 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
         (["--disk", "nosuch"], "no disk named \"nosuch\""),
         (["--kernel", "nosuch"], "there is no kernel nosuch"),
         (["--fs", "ext4,ext4"], "it is in the list twice"),
-        (["--fs", "ext4@luks"], "name the file system alone"),
+        (["--fs", "ext4:noatime@luks"], "leave out what is behind ext4"),
+        (["--fs", "ext4#mine"], "advise asks its options itself"),
+        (["--fs", "ext4@nosuch"], "there is no layer named \"nosuch\""),
+        (["--on", "slurm"], "--on needs --shelf FOLDER"),
+        (["--on", "pbs"], "there is no engine \"pbs\""),
         (["--also", "/nowhere/a.md"], "there is no folder /nowhere"),
     ] {
         refused(&[&["--suite", "varmail", "--dry-run"], &words[..]].concat(), &[says]);
     }
+    let named = ["--suite", "varmail", "--fs", "ext4@luks,zfs", "--dry-run"];
+    let named = advise(&lab, &named).ended_with(0);
+    assert!(named.stdout.contains("ext4@luks as it is, and with noatime, "), "{}", named.text());
+    assert!(named.stdout.contains("\nzfs as it is\n"), "{}", named.text());
     let mine = lab.write("mine.md", "mine\n");
     refused(&["--suite", "varmail", "--also", &mine], &["is there already and is no markdown report"]);
     refused(&["--suite", "varmail", "--", "true"], &["there is a command too"]);

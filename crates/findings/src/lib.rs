@@ -77,6 +77,7 @@ pub use remarks::say::cramped;
 pub use reports::show::{Reports, Verdicts};
 pub use robustness::find::corner::{ClassCost, Survival};
 pub use robustness::find::costs::{CostRange, CostsAsked};
+pub use robustness::find::whole::over_all_tasks;
 pub use robustness::find::{Known, OrderCounts, PairOrder, Robustness, TaskOrders};
 pub use run::say::again::{again, shell_word};
 pub use run::say::reduced;

@@ -1,11 +1,13 @@
 //! An answer that was written before: the same question once more, and what it was then.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Parser;
-use mountmark_findings::advice::Before;
+use mountmark_findings::advice::{Before, GROUND};
+use mountmark_record::RunRecord;
 use serde_json::Value;
 
 use super::Arguments;
@@ -70,6 +72,16 @@ pub fn read(option: &str, path: &Path) -> Result<Value> {
     Ok(found)
 }
 
+/// Versions of what a run was measured with.
+pub fn versions(run: &RunRecord) -> BTreeMap<String, String> {
+    let Some(cell) = run.cells.first() else { return BTreeMap::new() };
+    let environment = &cell.environment;
+    let packages = run.cells.iter().flat_map(|cell| cell.environment.packages.clone());
+    let own =
+        [("kernel", &environment.kernel), ("emulator", &environment.emulator), ("guest program", &environment.guest)];
+    own.into_iter().map(|(name, version)| (name.to_owned(), version.clone())).chain(packages).collect()
+}
+
 /// What the answer in a file was asked, with what this command line says otherwise, and what the answer was.
 ///
 /// # Errors
@@ -78,8 +90,17 @@ pub fn load(path: &Path, now: &Arguments) -> Result<(Arguments, Vec<String>, Bef
     let wrong = |reason: &str| WrongUse(format!("--again {}: {reason}", path.display()));
     let found = read("--again", path)?;
     let field = |field: &Value| field.as_str().unwrap_or_default().to_owned();
-    let (sentence, kernel) = (field(&found["sentence"]), field(&found["kernel"]));
-    let before = Before { sentence, kernel, name: field(&found["answer"]["name"]) };
+    let (sentence, kernel, name) =
+        (field(&found["sentence"]), field(&found["kernel"]), field(&found["answer"]["name"]));
+    let versions = found["versions"].as_object().into_iter().flatten();
+    let versions = versions.map(|(name, version)| (name.clone(), field(version))).collect();
+    let speed = |one: &Value| Some((one["configuration"].as_str()?.to_owned(), one["speed"].as_f64()?));
+    let speeds = found["tried"].as_array().into_iter().flatten().filter_map(speed).collect();
+    let ground = GROUND.map(|name| match &found[name] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    let before = Before { sentence, kernel, name, versions, speeds, ground: ground.into() };
     let old: Vec<String> = found["words"].as_array().into_iter().flatten().map(field).collect();
     let (options, command) = old.split_at(old.iter().position(|word| word == "--").unwrap_or(old.len()));
     let all = [options, &self::words()?, command].concat();

@@ -9,27 +9,38 @@ use mountmark_plan::{Catalogue, configurations};
 use super::Arguments;
 use crate::common::WrongUse;
 
-/// The file systems that meet the needs, in the user's order or the catalogue's; the others are left out, with the reason.
+/// The file systems that meet the needs, in the user's order or the catalogue's, with what they stand on where the user says so;
+/// the others are left out, with the reason.
 pub fn choose(catalogue: &Catalogue, arguments: &Arguments, left_out: &mut Vec<LeftOut>) -> Result<Vec<String>> {
-    let named: Vec<&FileSystem> = match arguments.fs.is_empty() {
-        true => catalogue.list::<FileSystem>().collect(),
-        false => arguments.fs.iter().map(|name| named(catalogue, name)).collect::<Result<_>>()?,
-    };
     let mut chosen = Vec::new();
-    for filesystem in named {
-        match obstacle(filesystem, arguments) {
-            None => chosen.push(filesystem.name.clone()),
-            Some(why) => left_out.push(LeftOut { what: filesystem.name.clone(), why }),
+    for text in named(catalogue, arguments)? {
+        match obstacle(filesystem(catalogue, &text)?, arguments) {
+            None => chosen.push(text),
+            Some(why) => left_out.push(LeftOut { what: text, why }),
         }
     }
     Ok(chosen)
 }
 
-fn named<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a FileSystem> {
-    if name.contains([':', '@', '#']) {
-        bail!(WrongUse(format!("--fs {name}: name the file system alone; advise asks its options itself")));
+/// All that may be asked: what the user names, or the catalogue's file systems.
+fn named(catalogue: &Catalogue, arguments: &Arguments) -> Result<Vec<String>> {
+    for text in &arguments.fs {
+        let (own, _) = text.split_once('@').unwrap_or((text, ""));
+        if own.contains(':') || text.contains('#') {
+            bail!(WrongUse(format!(
+                "--fs {text}: leave out what is behind {own}; advise asks its options itself",
+                own = own.split(':').next().unwrap_or(own)
+            )));
+        }
+        configurations(catalogue, std::slice::from_ref(text))?;
     }
-    Ok(catalogue.get::<FileSystem>(name)?)
+    let all = || catalogue.list::<FileSystem>().map(|one| one.name.clone()).collect();
+    Ok(if arguments.fs.is_empty() { all() } else { arguments.fs.clone() })
+}
+
+/// The file system of a text such as `ext4@luks`.
+pub fn filesystem<'a>(catalogue: &'a Catalogue, text: &str) -> Result<&'a FileSystem> {
+    Ok(catalogue.get::<FileSystem>(text.split('@').next().unwrap_or(text))?)
 }
 
 /// Why a file system is not asked, as a sentence's end.
@@ -45,11 +56,12 @@ fn general_obstacle(filesystem: &FileSystem, arguments: &Arguments) -> Option<St
     if let Some(reason) = &filesystem.unavailable {
         return Some(reason.trim_end_matches('.').to_owned());
     }
-    if filesystem.below.is_some() || filesystem.has_own_commands() {
-        return Some("it is made and mounted by commands of its own, which no answer could give in two lines".into());
-    }
     // Whoever names a file system has decided that it is one for him, and kept.
     if arguments.fs.is_empty() {
+        if filesystem.below.is_some() || filesystem.has_own_commands() {
+            let name = &filesystem.name;
+            return Some(format!("it is made and mounted by commands of its own; --fs NAME,{name} asks it too"));
+        }
         let general = fact(Topic::Purpose).filter(|fact| fact.is_met() == Some(false));
         if let Some(purpose) = general {
             return Some(format!("it is for another purpose: {}", said(purpose)));
@@ -79,8 +91,7 @@ fn unmet(filesystem: &FileSystem, needs: &[Topic]) -> Vec<String> {
 pub fn told(catalogue: &Catalogue, chosen: &[String], left_out: &[LeftOut]) -> Result<String> {
     let mut lines = Vec::new();
     for name in chosen {
-        let options: Vec<&str> =
-            catalogue.get::<FileSystem>(name)?.tuning.iter().map(|one| one.option.as_str()).collect();
+        let options: Vec<&str> = filesystem(catalogue, name)?.tuning.iter().map(|one| one.option.as_str()).collect();
         lines.push(match options.is_empty() {
             true => format!("{name} as it is"),
             false => format!("{name} as it is, and with {}", options.join(", ")),
@@ -92,11 +103,12 @@ pub fn told(catalogue: &Catalogue, chosen: &[String], left_out: &[LeftOut]) -> R
 
 /// The file system that lacks the fewest needs, of those that would be asked without them, and what it lacks.
 pub fn nearest(catalogue: &Catalogue, arguments: &Arguments) -> Option<String> {
-    let without = |filesystem: &&FileSystem| general_obstacle(filesystem, arguments).is_none();
-    let all = catalogue.list::<FileSystem>().filter(|one| arguments.fs.is_empty() || arguments.fs.contains(&one.name));
-    let (nearest, lacks) =
-        all.filter(without).map(|one| (one, unmet(one, &arguments.need))).min_by_key(|(_, lacks)| lacks.len())?;
-    Some(format!("the nearest is {}: {}", nearest.name, lacks.join("; ")))
+    let all = named(catalogue, arguments).ok()?;
+    let all = all.into_iter().filter_map(|text| Some((filesystem(catalogue, &text).ok()?, text)));
+    let without = all.filter(|(one, _)| general_obstacle(one, arguments).is_none());
+    let lacks = without.map(|(one, text)| (text, unmet(one, &arguments.need)));
+    let (nearest, lacks) = lacks.min_by_key(|(_, lacks)| lacks.len())?;
+    Some(format!("the nearest is {nearest}: {}", lacks.join("; ")))
 }
 
 /// Why an option is not tried: it takes away what documents promise of its file system's defaults, or nobody wrote down what

@@ -50,9 +50,17 @@ impl Search<'_> {
         };
         let stop = Stop::on_signals()?;
         let tried = crash::few(&asked, catalogue, &configurations, (self.arguments.jobs, &self.arguments.store), &stop);
-        let Some((campaign, found)) = stop.or(tried, None)? else {
-            self.runs.stopped = Some(stop.code());
-            return Ok(true);
+        let (campaign, found) = match stop.or(tried, None) {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                self.runs.stopped = Some(stop.code());
+                return Ok(true);
+            }
+            // What cannot be tried is known by documents alone.
+            Err(error) => {
+                self.runs.not_asked.push(format!("what power cuts take on {}: {error:#}", candidate.name));
+                return Ok(true);
+            }
         };
         let cuts = PowerCuts::of(campaign.as_str(), &lines, &found);
         let broken = cuts.broken.iter().find(|broken| survive.needs(broken.level));

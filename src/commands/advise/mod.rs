@@ -8,6 +8,7 @@ pub mod again;
 mod candidates;
 mod cuts;
 mod race;
+mod recipe;
 mod runs;
 mod scale;
 mod search;
@@ -21,7 +22,7 @@ use clap::Args;
 use mountmark_document::writers::Options;
 use mountmark_findings::advice::{self, Advice, Advised, Candidate, Screened, Tried};
 use mountmark_findings::why::{explain, say};
-use mountmark_findings::{Gain, Survive, shell_word};
+use mountmark_findings::{Gain, Survive};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::facts::Topic;
 use mountmark_model::{Configuration, FileSystem};
@@ -30,6 +31,7 @@ use mountmark_plan::{Catalogue, configurations, fill_percent};
 use super::run::{LabOptions, ShelfOptions, Stop, held};
 use super::why::{self, ProfileOptions};
 use crate::catalogue;
+use crate::cluster::On;
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::work_options::WorkOptions;
 use crate::written;
@@ -44,8 +46,8 @@ use search::Search;
 pub struct Arguments {
     #[command(flatten)]
     work: WorkOptions,
-    /// File systems to choose from, separated by commas; the first is taken if nothing is better [default: all that are
-    /// maintained and made for the disk of one machine]
+    /// File systems to choose from, separated by commas, each with layers behind an @ if it is to have them: ext4@luks,xfs@luks.
+    /// The first is taken if nothing is better [default: all that are maintained and made for the disk of one machine]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     fs: Vec<String>,
     /// What has to survive a power cut: fsync (what a returned fsync covers), rename (that, and a file replaced by a rename is
@@ -94,6 +96,10 @@ pub struct Arguments {
     jobs: Option<usize>,
     #[command(flatten)]
     shelf: ShelfOptions,
+    /// Have other machines measure, as after `run --on`; power cuts and profiles are made here. They need a --shelf that all of
+    /// them see
+    #[arg(long, value_name = "ENGINE")]
+    on: Option<On>,
     /// Print what would be asked and what is left out by fact, and measure nothing
     #[arg(long)]
     dry_run: bool,
@@ -189,7 +195,11 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         search.survives(catalogue, second)?;
     }
     let why = second.as_ref().map(|second| reasons(search, &answer, second)).transpose()?.unwrap_or_default();
-    let turns = turns::ask(search, &answer, second.as_ref(), &simplest)?;
+    let others = turns::compared(&answer, second.as_ref(), &simplest);
+    let costs = turns::on_machines(catalogue, search, &answer, &others)?;
+    let turns = turns::ask(search, &answer, &others)?;
+    let confirm = recipe::confirm(catalogue, search, &name, &others.iter().map(String::as_str).collect::<Vec<_>>());
+    search.runs.not_asked.extend(confirm.as_ref().err().cloned());
     let all = search.race.tried.clone();
     let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();
     let gains = advice::gains(&search.race.speeds, &pairs, search.race.searched());
@@ -202,9 +212,8 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     let run = search.runs.latest.as_ref().context("something was measured")?;
     let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
     let tried = |candidate: &Candidate| {
-        let (configuration, repeats) = (candidate.name.clone(), search.race.speeds[&candidate.name].len());
-        let gain = if configuration == name { Some(Gain::NONE) } else { gain(&configuration).map(Gain::inverse) };
-        Some(Tried { configuration, repeats, gain: gain? })
+        let gain = if candidate.name == name { Some(Gain::NONE) } else { gain(&candidate.name).map(Gain::inverse) };
+        Some(search.race.tried(candidate, gain?))
     };
     let mut table: Vec<Tried> = all.iter().filter_map(tried).collect();
     table.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
@@ -214,60 +223,35 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         work: search.work(),
         machine: arguments.machine.clone(),
         disk: run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default(),
+        seed: arguments.seed,
+        room: arguments.room.clone(),
+        age: arguments.age.clone(),
         kernel: run.environment.kernel.clone(),
         scale: search.scale(),
         needs: candidates::needs(arguments),
-        mkfs: mkfs(made),
-        fstab: fstab(made),
+        recipe: recipe::of(made),
         risks: risks.filter_map(|one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect(),
         over_simplest: gain(&simplest),
         over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
-        second: second.as_ref().and_then(|second| {
-            let (configuration, repeats) = (second.name.clone(), search.race.speeds[&second.name].len());
-            Some(Tried { gain: gain(&configuration)?, configuration, repeats })
-        }),
+        second: second.as_ref().and_then(|second| Some(search.race.tried(second, gain(&second.name)?))),
         after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
         power_cuts: search.power_cuts.clone(),
         why,
         turns,
+        costs,
         screened: search.race.screened.clone(),
         tried: table,
         left_out: search.race.left_out.clone(),
         not_asked: search.runs.not_asked.clone(),
         cells: search.runs.cells,
         runs: search.runs.names.clone(),
-        confirm: confirm(arguments, &name, second.as_ref().map_or(&simplest, |second| &second.name), search),
+        confirm: confirm.ok(),
+        versions: again::versions(run),
         simplest,
         words: Vec::new(),
         before: None,
         answer,
     })
-}
-
-/// The command that makes it, without the words that keep it from asking: whoever pastes it wants to be asked.
-fn mkfs(made: &Configuration) -> String {
-    let words = made.mkfs_command("/dev/DEVICE");
-    let words = words.iter().filter(|word| !["-q", "-f", "-F"].contains(&word.as_str()));
-    words.map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// The line of /etc/fstab.
-fn fstab(made: &Configuration) -> String {
-    let options = if made.mount_options.is_empty() { "defaults".to_owned() } else { made.mount_options.join(",") };
-    format!("UUID=... /FOLDER {} {options} 0 2", made.filesystem.mount_type)
-}
-
-/// The command that measures the answer beside another on a disk of one's own.
-fn confirm(arguments: &Arguments, answer: &str, other: &str, search: &Search) -> String {
-    let mut words = vec!["sudo".to_owned(), "mountmark".into(), "run".into(), "--lab".into(), "host".into()];
-    let both = if answer == other { answer.to_owned() } else { format!("{answer},{other}") };
-    words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), both]);
-    words.extend(["--precision".into(), "2%".into(), "--scale".into(), search.scale()]);
-    if let Some(file) = arguments.also.iter().find(|path| path.extension().is_some_and(|ending| ending == "json")) {
-        words.extend(["--advice".into(), file.display().to_string()]);
-    }
-    words.extend(arguments.work.words());
-    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The largest differences between the answer and another configuration, a sentence each.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mountmark_findings::Gain;
-use mountmark_findings::advice::{self, Candidate, LeftOut, Screened, Speeds};
+use mountmark_findings::advice::{self, Candidate, LeftOut, Screened, Speeds, Tried};
 use mountmark_model::{TuningOption, counted};
 use mountmark_stats::screening;
 
@@ -289,6 +289,13 @@ impl Race {
         as_many.or_else(|| others().next()).map(|one| (*one).clone())
     }
 
+    /// A candidate, and its speed over that of the answer.
+    pub fn tried(&self, candidate: &Candidate, gain: Gain) -> Tried {
+        let speeds = &self.speeds[&candidate.name];
+        let speed = speeds.first().copied().flatten().map(f64::exp);
+        Tried { configuration: candidate.name.clone(), repeats: speeds.len(), gain, speed }
+    }
+
     /// How it stands.
     pub fn say_best(&self) {
         let order = advice::in_order(&self.speeds, &self.tried);
@@ -311,12 +318,13 @@ impl Race {
     }
 }
 
-/// A file system with these options.
+/// A file system, and what it stands on, with these options.
 pub fn candidate(filesystem: &str, options: &[&str]) -> Candidate {
-    let escaped: Vec<String> = options.iter().map(|option| option.replace(',', "\\,")).collect();
+    let escaped: Vec<String> = options.iter().map(|option| option.replace(',', "\\,").replace('@', "\\@")).collect();
+    let own = filesystem.split('@').next().unwrap_or(filesystem);
     let name = match escaped.is_empty() {
         true => filesystem.to_owned(),
-        false => format!("{filesystem}:{}", escaped.join("+")),
+        false => format!("{own}:{}{}", escaped.join("+"), &filesystem[own.len()..]),
     };
     let options = options.iter().map(|option| (*option).to_owned()).collect();
     Candidate { name, filesystem: filesystem.to_owned(), options }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use mountmark_cells::Plan;
 use mountmark_findings::advice::{self, Candidate, LeftOut, Speeds};
 use mountmark_model::Bytes;
-use mountmark_record::RunRecord;
+use mountmark_record::{CellRecord, RunRecord};
 
 use super::Arguments;
 use super::race::{Measured, Track};
@@ -88,7 +88,8 @@ impl<'a> Runs<'a> {
 
     /// Refuses what no run of these file systems could have, before the first.
     pub fn check(&self, names: &[String]) -> Result<()> {
-        run::check_one_answer(&self.words(names, 1, &[]), &self.arguments.work)
+        let Arguments { work, shelf, on, .. } = self.arguments;
+        run::check_one_answer(&self.words(names, 1, &[]), work, shelf, on.as_ref())
     }
 
     /// The words of a run of these configurations beside one another, with further words.
@@ -125,11 +126,16 @@ impl<'a> Runs<'a> {
 
     /// A run of these configurations beside one another, with further words; `None` if the user stopped it.
     pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str]) -> Result<Option<RunRecord>> {
-        let (arguments, words) = (self.arguments, self.words(names, repeats, more));
-        let begin = Instant::now();
+        let (arguments, mut words) = (self.arguments, self.words(names, repeats, more));
+        // Profiles are on no shelf.
+        if let Some(on) = arguments.on.as_ref().filter(|_| !more.contains(&"--profile")) {
+            words.extend(["--on".to_owned(), on.text.clone()]);
+        }
+        let (begin, at) = (Instant::now(), run::now());
         match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
             Ok(run) => {
-                let fresh = run.cells.iter().filter(|cell| cell.environment.taken.is_none()).count();
+                let is_fresh = |cell: &&CellRecord| cell.environment.taken.as_ref().is_none_or(|taken| taken.at >= at);
+                let fresh = run.cells.iter().filter(is_fresh).count();
                 if fresh >= PACE || self.pace.is_none() && fresh > 0 {
                     self.pace = Some(begin.elapsed().as_secs_f64() / fresh as f64);
                 }

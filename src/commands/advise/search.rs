@@ -6,7 +6,7 @@ use anyhow::Result;
 use mountmark_cells::{Alike, PlannedCell};
 use mountmark_findings::advice::{self, Candidate, LeftOut, PowerCuts};
 use mountmark_findings::obstacles;
-use mountmark_model::{FileSystem, TuningOption, counted};
+use mountmark_model::{TuningOption, counted};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
@@ -72,8 +72,7 @@ impl<'a> Search<'a> {
             if self.race.is_out(&name) {
                 continue;
             }
-            let filesystem = catalogue.get::<FileSystem>(&name)?;
-            let options = self.safe_options(catalogue, filesystem)?;
+            let options = self.safe_options(catalogue, &name)?;
             if !self.race.screen(&mut self.runs, &name, &options)? {
                 break;
             }
@@ -91,16 +90,17 @@ impl<'a> Search<'a> {
     }
 
     /// The options of a file system with which what has to survive survives; the others are left out.
-    fn safe_options<'c>(&mut self, catalogue: &Catalogue, filesystem: &'c FileSystem) -> Result<Vec<&'c TuningOption>> {
-        let of = |one: &TuningOption| candidate(&filesystem.name, &[&one.option]);
-        let single: Vec<Candidate> = filesystem.tuning.iter().map(of).collect();
+    fn safe_options<'c>(&mut self, catalogue: &'c Catalogue, name: &str) -> Result<Vec<&'c TuningOption>> {
+        let tuning = &candidates::filesystem(catalogue, name)?.tuning;
+        let of = |one: &TuningOption| candidate(name, &[&one.option]);
+        let single: Vec<Candidate> = tuning.iter().map(of).collect();
         for one in &single {
-            if let Some(why) = candidates::weakens(catalogue, self.arguments, &filesystem.name, &one.name)? {
+            if let Some(why) = candidates::weakens(catalogue, self.arguments, name, &one.name)? {
                 self.race.left_out.push(LeftOut { what: one.name.clone(), why });
             }
         }
         self.leave_out_unsafe(catalogue, &single)?;
-        Ok(filesystem.tuning.iter().filter(|one| !self.race.is_out(&of(one).name)).collect())
+        Ok(tuning.iter().filter(|one| !self.race.is_out(&of(one).name)).collect())
     }
 
     /// Leaves out those of `candidates` on which what is wanted does not survive, by documents and by power cuts.

@@ -1,11 +1,13 @@
 //! When the answer would be another: the same work in other situations.
 
 use anyhow::Result;
-use mountmark_findings::advice::{self, Candidate, Speeds, Turn};
+use mountmark_findings::advice::{self, Candidate, OnMachines, Speeds, Turn};
+use mountmark_findings::over_all_tasks;
 use mountmark_model::Bytes;
-use mountmark_plan::fill_percent;
+use mountmark_plan::{Catalogue, fill_percent};
 
 use super::search::Search;
+use crate::costs::CostsOptions;
 
 /// Repeats in each situation.
 const REPEATS: u32 = 2;
@@ -31,16 +33,49 @@ struct Situation {
     longer: f64,
 }
 
-/// The answer beside the second and the simplest, in each situation.
-pub fn ask(search: &mut Search, answer: &Candidate, second: Option<&Candidate>, simplest: &str) -> Result<Vec<Turn>> {
+/// What an answer is compared with in other situations: the second, and the simplest.
+pub fn compared(answer: &Candidate, second: Option<&Candidate>, simplest: &str) -> Vec<String> {
     let mut others: Vec<String> = second.iter().map(|second| second.name.clone()).collect();
     if simplest != answer.name && !others.iter().any(|other| other == simplest) {
         others.push(simplest.to_owned());
     }
+    others
+}
+
+/// The answer beside the others, whatever classes of work cost on a machine. It asks one repeat, with the profiler.
+pub fn on_machines(
+    catalogue: &Catalogue,
+    search: &mut Search,
+    answer: &Candidate,
+    others: &[String],
+) -> Result<Vec<OnMachines>> {
+    const WHAT: &str = "on machines where work costs otherwise";
+    let names: Vec<String> = std::iter::once(&answer.name).chain(others).cloned().collect();
+    if others.is_empty() || search.runs.does_not_fit(names.len(), 0.0, WHAT) {
+        return Ok(Vec::new());
+    }
+    say!("mountmark: {WHAT}");
+    let Some(run) = search.runs.beside(&names, 1, &["--profile"])? else { return Ok(Vec::new()) };
+    let asked = CostsOptions::default().asked(catalogue, &search.arguments.store.open_read_only()?, &run)?;
+    let mut found = Vec::new();
+    for beside in others {
+        match over_all_tasks(&run, &asked, &answer.name, beside) {
+            Some(survival) => found.push(OnMachines { beside: beside.clone(), survival }),
+            None => search.runs.not_asked.push(format!("{WHAT}, beside {beside}: {NO_LEAD}")),
+        }
+    }
+    Ok(found)
+}
+
+/// Why nothing is known of machines' costs.
+const NO_LEAD: &str = "the repeat that was profiled has no lead of the answer that could be asked about";
+
+/// The answer beside these others, in each situation.
+pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result<Vec<Turn>> {
     if others.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<String> = std::iter::once(answer.name.clone()).chain(others.iter().cloned()).collect();
+    let names: Vec<String> = std::iter::once(&answer.name).chain(others).cloned().collect();
     let situations = situations(search);
     let (mut all, mut asked) = (Speeds::new(), Vec::new());
     for situation in situations {

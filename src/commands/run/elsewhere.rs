@@ -64,10 +64,14 @@ fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
     Ok(prepared.lab.key(&cell.whole())?.context(NO_KEYS)?.parts)
 }
 
-/// The words of this command line without `--on` and `--detach`, with the shelves and keys if the environment named them.
+/// The words of the run without `--on` and `--detach`, with the shelves and keys if the environment named them.
 fn words(arguments: &Arguments) -> Result<Vec<String>> {
     let (mut words, mut command) = (Vec::new(), Vec::new());
-    let mut given = plan_file::expand(std::env::args_os())?.into_iter().skip(1);
+    let given: Vec<OsString> = match arguments.said.is_empty() {
+        true => plan_file::expand(std::env::args_os())?.into_iter().skip(1).collect(),
+        false => arguments.said.iter().map(OsString::from).collect(),
+    };
+    let mut given = given.into_iter();
     while let Some(word) = given.next() {
         let word = word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?;
         match word.as_str() {

@@ -39,7 +39,7 @@ pub use jobs::{check_jobs, jobs};
 pub use lab::{LabOptions, SideLab, labs};
 use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
 use sampled::SamplingOptions;
-pub use shelf::{ShelfOptions, named, own_shelf, wrong};
+pub use shelf::{ShelfOptions, named, now, own_shelf, wrong};
 pub use signals::Stop;
 pub use works::leave_out_programs;
 
@@ -153,6 +153,9 @@ pub struct Arguments {
     /// Another command has said what is done.
     #[arg(skip)]
     is_part: bool,
+    /// The words of this run, if they are not those of the command line.
+    #[arg(skip)]
+    said: Vec<String>,
 }
 
 pub fn ways() -> impl TypedValueParser<Value = Way> {
@@ -209,11 +212,12 @@ pub fn profiled(work: &WorkOptions, fs: &[String], jobs: usize, store: &StoreOpt
 /// Words that are none of `run`.
 pub fn collected(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, store: &StoreOptions) -> Ended<RunRecord> {
     let words = std::iter::once("run").chain(words.iter().map(String::as_str));
-    let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
+    let Line { mut arguments } = Line::try_parse_from(words.clone()).map_err(|error| WrongUse(error.to_string()))?;
     arguments.work = work.clone();
     arguments.shelf = shelf.clone();
     arguments.store = store.clone();
     arguments.is_part = true;
+    arguments.said = words.map(str::to_owned).chain(work.words()).collect();
     measured(&arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
 }
 
@@ -221,11 +225,15 @@ pub fn collected(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, sto
 ///
 /// # Errors
 /// Also words that are none of `run`.
-pub fn check_one_answer(words: &[String], work: &WorkOptions) -> Result<()> {
+pub fn check_one_answer(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, on: Option<&On>) -> Result<()> {
     let words = ["run", "--dry-run"].into_iter().chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
     arguments.work = work.clone();
+    arguments.shelf = shelf.clone();
     arguments.lab.check_one()?;
+    if let Some(on) = on {
+        elsewhere::check(&Arguments { dry_run: false, ..arguments.clone() }, on)?;
+    }
     checked(&arguments).map(drop)
 }
 

@@ -52,8 +52,7 @@ impl ShelfOptions {
 
     /// For several runs of one search: with --fresh, what was measured since now is taken.
     pub fn since_now(self) -> ShelfOptions {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        ShelfOptions { since: Some(now), ..self }
+        ShelfOptions { since: Some(now()), ..self }
     }
 
     /// As arguments.
@@ -115,6 +114,11 @@ impl ShelfOptions {
         let how = How { not_before, verify: self.verify, seed };
         Ok(Some(Shelved::new(lab, shelf, how)))
     }
+}
+
+/// Milliseconds since 1970, as shelves have times.
+pub fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 /// A shelf that an option or a word of the command line names.

@@ -5,7 +5,7 @@
 //! number of configurations that the whole search has measured: the best of many looks better than it is. That is
 //! Bonferroni's correction, since what a search drops on its way counts too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_crash::campaign::{Campaign, Standing};
 use mountmark_model::Better;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::effects::find::Gain;
 use crate::figures::find::series::Figures;
 use crate::options::Options;
+use crate::robustness::find::corner::Survival;
 use crate::verdicts::find::contrast::{Contrast, test_at};
 
 /// Logarithms of speeds by configuration and repeat; `None` where a task has no figure.
@@ -212,6 +213,10 @@ pub struct Tried {
     pub repeats: usize,
     /// Its speed over that of the answer, in their common repeats.
     pub gain: Gain,
+    /// Its speed in the first repeat: the geometric mean over the tasks, of rates, and of 1 over seconds. What was measured with
+    /// the same seed at the same scale can be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
 }
 
 /// What power cuts showed of a configuration while a guest did what the work does, in small.
@@ -282,16 +287,23 @@ pub struct Advice {
     pub disk: String,
     /// The scale of the work: 1 is its own size.
     pub scale: String,
-    /// Releases of the kernel.
+    /// The seed of the search.
+    pub seed: u64,
+    /// How full the file system is when the work begins; `None` if nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room: Option<String>,
+    /// Its history, as of the fill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age: Option<String>,
+    /// The release of the kernel.
     pub kernel: String,
     /// What the user needs: `--survive fsync`.
     pub needs: Vec<String>,
     /// The configuration to take.
     pub answer: Candidate,
-    /// The command that makes it, with DEVICE.
-    pub mkfs: String,
-    /// Its line of /etc/fstab, with UUID and FOLDER.
-    pub fstab: String,
+    /// How it is made and mounted.
+    #[serde(flatten)]
+    pub recipe: Recipe,
     /// What its options risk, a sentence's end each.
     pub risks: Vec<String>,
     /// The configuration that is taken if nothing is better.
@@ -313,6 +325,8 @@ pub struct Advice {
     pub why: Vec<String>,
     /// When the answer would be another.
     pub turns: Vec<Turn>,
+    /// Whether it is faster on every machine, whatever work costs there beside what the clock counts.
+    pub costs: Vec<OnMachines>,
     /// What options do.
     pub screened: Vec<Screened>,
     /// All that was measured, the fastest first.
@@ -325,8 +339,11 @@ pub struct Advice {
     pub cells: usize,
     /// The runs of the search in the store.
     pub runs: Vec<String>,
-    /// The command that measures the answer on a disk of one's own.
-    pub confirm: String,
+    /// The command that measures the answer on a disk of one's own; `None` if the lab on real disks does not take it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<String>,
+    /// Versions of what was measured with: the kernel's release, packages, the emulator.
+    pub versions: BTreeMap<String, String>,
     /// What was asked, as words behind `advise`.
     pub words: Vec<String>,
     /// The answer of before, if it was asked again.
@@ -334,8 +351,32 @@ pub struct Advice {
     pub before: Option<Before>,
 }
 
+/// How a configuration is made and mounted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recipe {
+    /// Commands by which the guest made what it stands on; all of them, with those that mount it, where it has commands of its
+    /// own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guest: Vec<String>,
+    /// The command that makes it, with DEVICE; `None` where the guest's commands have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mkfs: Option<String>,
+    /// Its line of /etc/fstab, with UUID and FOLDER; `None` where the guest's commands mount it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fstab: Option<String>,
+}
+
+/// The answer beside another configuration on machines that pay other costs for classes of work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OnMachines {
+    /// The other configuration.
+    pub beside: String,
+    /// Whether the order holds for all costs, or what turns it.
+    pub survival: Survival,
+}
+
 /// An answer of before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Before {
     /// What it said.
     pub sentence: String,
@@ -343,4 +384,51 @@ pub struct Before {
     pub kernel: String,
     /// Its configuration, as `--fs` takes it.
     pub name: String,
+    /// As [`Advice::versions`]; empty if an older program answered.
+    pub versions: BTreeMap<String, String>,
+    /// Speeds of its configurations, as [`Tried::speed`]; empty if an older program answered.
+    pub speeds: BTreeMap<String, f64>,
+    /// Its fields of [`GROUND`], as texts.
+    pub ground: Vec<String>,
+}
+
+/// Fields of [`Advice`] of which each changes speeds: answers that have the same of all can be compared.
+pub const GROUND: [&str; 7] = ["work", "machine", "disk", "scale", "seed", "room", "age"];
+
+/// What changed between two answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Changed {
+    /// Name, version then, version now; of what was not there then, or is not now, an empty one.
+    pub versions: Vec<(String, String, String)>,
+    /// Configurations, and their speed now over that then: of the two answers, and of what both were compared with.
+    pub speeds: Vec<(String, f64)>,
+}
+
+/// What changed since the answer of before.
+pub(super) fn changed(advice: &Advice, before: &Before) -> Changed {
+    let names: BTreeSet<&String> = match before.versions.is_empty() {
+        true => BTreeSet::new(),
+        false => before.versions.keys().chain(advice.versions.keys()).collect(),
+    };
+    let of = |versions: &BTreeMap<String, String>, name: &String| versions.get(name).cloned().unwrap_or_default();
+    let versions = names.into_iter().filter_map(|name| {
+        let (then, now) = (of(&before.versions, name), of(&advice.versions, name));
+        (then != now).then(|| (name.clone(), then, now))
+    });
+    let null = || "null".to_owned();
+    let own = |option: &Option<String>| option.clone().unwrap_or_else(null);
+    let Advice { work, machine, disk, scale, seed, room, age, .. } = advice;
+    let texts = [work.clone(), machine.clone(), disk.clone(), scale.clone(), seed.to_string(), own(room), own(age)];
+    let is_same = before.ground == texts;
+    let now = |name: &String| advice.tried.iter().find(|one| is_same && one.configuration == *name)?.speed;
+    let mut named: Vec<&String> = vec![&advice.answer.name, &before.name, &advice.simplest];
+    named.extend(advice.second.iter().map(|second| &second.configuration));
+    let mut speeds: Vec<(String, f64)> = Vec::new();
+    for name in named {
+        let ratio = before.speeds.get(name).zip(now(name)).map(|(then, now)| now / then);
+        if let Some(ratio) = ratio.filter(|_| speeds.iter().all(|(known, _)| known != name)) {
+            speeds.push((name.clone(), ratio));
+        }
+    }
+    Changed { versions: versions.collect(), speeds }
 }

@@ -4,8 +4,8 @@ mod find;
 mod say;
 pub(crate) mod show;
 pub use find::{
-    Advice, Before, Broken, Candidate, Foretold, LeftOut, MATTERS, Order, PowerCuts, Screened, Speeds, Tried, Turn,
-    decide, gain, gains, in_order, order, speeds, speeds_at,
+    Advice, Before, Broken, Candidate, Foretold, GROUND, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe,
+    Screened, Speeds, Tried, Turn, decide, gain, gains, in_order, order, speeds, speeds_at,
 };
 pub use say::confirmed;
 pub use show::Advised;

@@ -3,9 +3,11 @@
 use mountmark_document::number::{and, counted};
 use mountmark_record::RunRecord;
 
-use crate::advice::find::{Advice, Before, Candidate, Foretold, Order, PowerCuts, Turn, gains, speeds};
-use crate::crash;
+use crate::advice::find::{
+    self, Advice, Before, Candidate, Foretold, OnMachines, Order, PowerCuts, Turn, gains, speeds,
+};
 use crate::effects::find::Gain;
+use crate::{crash, robustness};
 
 /// `27 % faster (24 to 31 %) than ext4`, or `2.5 times as fast (2.3 to 2.8) as ext4`.
 fn faster(gain: &Gain, other: &str) -> String {
@@ -61,12 +63,34 @@ pub(crate) fn headline(advice: &Advice) -> String {
     format!("Take {name}: for {work} it is {}, the default{}.", faster(over, simplest), second.unwrap_or_default())
 }
 
-/// What the answer was before.
+/// What the answer was before, and what changed since.
 pub(crate) fn before(advice: &Advice) -> Option<String> {
-    let Before { sentence, kernel, name } = advice.before.as_ref()?;
+    let before = advice.before.as_ref()?;
+    let Before { sentence, kernel, name, .. } = before;
     let is = if *name == advice.answer.name { "The answer is the same" } else { "The answer is another" };
-    Some(format!("{is}. With kernel {kernel} it was: {sentence}"))
+    let changed = find::changed(advice, before);
+    let or_none = |version: &String| if version.is_empty() { "none".to_owned() } else { version.clone() };
+    let version =
+        |(name, then, now): &(String, String, String)| format!("{name} {} is {}", or_none(then), or_none(now));
+    let versions = match (&changed.versions[..], before.versions.is_empty()) {
+        (_, true) => String::new(),
+        ([], _) => " Kernel and packages are the same.".to_owned(),
+        (all, _) => format!(" What changed: {} now.", and(all.iter().map(version))),
+    };
+    let speed = |(name, ratio): &(String, f64)| match (ratio - 1.0).abs() < SAME {
+        true => format!("{name} is as fast as it was"),
+        false if *ratio > 1.0 => format!("{name} is {} faster", share(*ratio)),
+        false => format!("{name} is {} slower", share(*ratio)),
+    };
+    let speeds = match &changed.speeds[..] {
+        [] => String::new(),
+        all => format!(" In the first repeat {}.", and(all.iter().map(speed))),
+    };
+    Some(format!("{is}. With kernel {kernel} it was: {sentence}{versions}{speeds}"))
 }
+
+/// A speed that differs by less than this share from what it was is called the same.
+const SAME: f64 = 0.001;
 
 /// What its own options bring.
 pub(crate) fn over_defaults(advice: &Advice) -> Option<String> {
@@ -99,7 +123,7 @@ pub(crate) fn turns(advice: &Advice) -> String {
     let hold = advice.turns.iter().filter(|turn| turn.order == Order::Holds).count();
     let mut out = Vec::new();
     match advice.turns.len() {
-        0 => out.push("Nobody asked in which other situations it holds.".to_owned()),
+        0 if advice.costs.is_empty() => out.push("Nobody asked in which other situations it holds.".to_owned()),
         _ if !other.is_empty() => out.push(format!("It would be another with {}.", and(&other))),
         _ => {}
     }
@@ -112,11 +136,18 @@ pub(crate) fn turns(advice: &Advice) -> String {
             counted(advice.turns.len(), "other comparison", "other comparisons")
         ));
     }
+    out.extend(costs(advice));
     if !advice.not_asked.is_empty() {
         let number = counted(advice.not_asked.len(), "thing was", "things were");
         out.push(format!("{number} not asked, see below."));
     }
     out.join(" ")
+}
+
+/// Whether it is faster on machines that pay other costs, a sentence for each configuration that was compared.
+pub(crate) fn costs(advice: &Advice) -> Vec<String> {
+    let of = |one: &OnMachines| format!("Its lead over {} {}.", one.beside, robustness::say::turns(&one.survival));
+    advice.costs.iter().map(of).collect()
 }
 
 /// What it was measured on.
@@ -163,8 +194,20 @@ fn amount(gain: &Gain) -> String {
     if ratio >= 2.0 { format!("{ratio:.1} times as fast") } else { format!("{:.0} %", 100.0 * (ratio - 1.0)) }
 }
 
+/// `27.0 %`, or `2.5 times`: by how much a speed differs from another.
+fn share(ratio: f64) -> String {
+    let ratio = ratio.max(1.0 / ratio);
+    if ratio >= 2.0 { format!("{ratio:.1} times") } else { format!("{:.1} %", 100.0 * (ratio - 1.0)) }
+}
+
 /// Above the commands that make and mount it.
 pub(crate) const MAKE: &str = "Make it, which erases the device, and mount it by a line of /etc/fstab:";
+
+/// Above the commands by which the guest made what it stands on, or all of it.
+pub(crate) const GUEST: &str = "By these commands the guest made and attached what it stands on. They suit a guest that is thrown away: \
+     choose keys, names and devices of your own.";
+pub(crate) const GUEST_ALL: &str = "By these commands the guest made and mounted it. They suit a guest that is thrown away: choose keys, \
+     names and devices of your own.";
 
 /// Above the situations.
 pub(crate) const SITUATIONS: &str =
@@ -188,8 +231,8 @@ pub(crate) fn measured(advice: &Advice) -> String {
 }
 
 /// Above the command that confirms the answer.
-pub(crate) fn confirm(advice: &Advice) -> &'static str {
-    match advice.confirm.contains(" --advice ") {
+pub(crate) fn confirm(command: &str) -> &'static str {
+    match command.contains(" --advice ") {
         true => {
             "It measures the answer and another on a disk of yours, and says whether that disk agrees. It erases nothing without --wipe."
         }

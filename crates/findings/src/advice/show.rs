@@ -4,7 +4,7 @@ use anyhow::Result;
 use mountmark_document::forms::{Block, Last, Object, Subject, Table, list};
 use serde::Serialize;
 
-use crate::advice::find::{Advice, LeftOut, Screened, Tried, Turn};
+use crate::advice::find::{Advice, LeftOut, Recipe, Screened, Tried, Turn};
 use crate::advice::say;
 use crate::shell_word;
 
@@ -34,9 +34,7 @@ fn blocks(advice: &Advice) -> Vec<Block> {
     let fact = |label: &str, text: String| Block::Fact(label.into(), text);
     let mut out =
         vec![Block::Title(format!("Which file system for {}", advice.work)), Block::Text(say::headline(advice))];
-    out.push(Block::Text(say::MAKE.into()));
-    out.push(Block::Command(advice.mkfs.clone()));
-    out.push(Block::Command(advice.fstab.clone()));
+    out.extend(recipe(&advice.recipe));
     out.extend(say::before(advice).map(|text| fact("before", text)));
     out.extend(say::over_defaults(advice).map(|text| fact("its options", text)));
     out.push(fact("power cut", advice.after_cut.clone()));
@@ -47,11 +45,14 @@ fn blocks(advice: &Advice) -> Vec<Block> {
         out.push(fact("asked for", advice.needs.join(" ")));
     }
     list(&mut out, "Why", &advice.why);
-    if !advice.turns.is_empty() {
+    if !advice.turns.is_empty() || !advice.costs.is_empty() {
         out.push(Block::Heading("When it would be another".into()));
+    }
+    if !advice.turns.is_empty() {
         out.push(Block::Text(say::SITUATIONS.into()));
         out.push(Block::Table(turns(&advice.turns)));
     }
+    out.extend(say::costs(advice).into_iter().map(Block::Item));
     if let Some(first) = advice.power_cuts.first() {
         out.push(Block::Heading("What power cuts showed".into()));
         out.push(Block::Text(say::SMALL.into()));
@@ -86,16 +87,35 @@ fn blocks(advice: &Advice) -> Vec<Block> {
     let left_out: Vec<String> =
         options.iter().chain(&others).map(|left| format!("{}: {}.", left.what, left.why)).collect();
     list(&mut out, "Left out", &left_out);
-    out.push(Block::Heading("Confirm it on your own disk".into()));
-    out.push(Block::Text(say::confirm(advice).into()));
-    out.push(Block::Command(advice.confirm.clone()));
+    if let Some(command) = &advice.confirm {
+        out.push(Block::Heading("Confirm it on your own disk".into()));
+        out.push(Block::Text(say::confirm(command).into()));
+        out.push(Block::Command(command.clone()));
+    }
     out.push(fact("runs", advice.runs.join(", ")));
     out
 }
 
-/// The file system of a configuration, with its layers.
-fn filesystem(tried: &Tried) -> &str {
-    tried.configuration.split(':').next().unwrap_or_default()
+/// How it is made and mounted.
+fn recipe(recipe: &Recipe) -> Vec<Block> {
+    let mut out = Vec::new();
+    let lines = [&recipe.mkfs, &recipe.fstab].into_iter().flatten();
+    if !recipe.guest.is_empty() {
+        let is_all = recipe.mkfs.is_none();
+        out.push(Block::Text(if is_all { say::GUEST_ALL } else { say::GUEST }.into()));
+        out.extend(recipe.guest.iter().cloned().map(Block::Command));
+    }
+    if recipe.mkfs.is_some() {
+        out.push(Block::Text(say::MAKE.into()));
+    }
+    out.extend(lines.cloned().map(Block::Command));
+    out
+}
+
+/// The file system of a configuration, with what it stands on.
+fn filesystem(tried: &Tried) -> (&str, &str) {
+    let (own, below) = tried.configuration.split_once('@').unwrap_or((&tried.configuration, ""));
+    (own.split(':').next().unwrap_or_default(), below)
 }
 
 fn table(head: &[&str], rows: Vec<Vec<String>>, last: Last) -> Table {

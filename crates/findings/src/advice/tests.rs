@@ -1,14 +1,18 @@
+use std::collections::BTreeMap;
+
 use mountmark_model::promises::Level;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
 use crate::advice::find::{
-    Advice, Before, Broken, Candidate, Foretold, LeftOut, Order, PowerCuts, Speeds, Tried, Turn, decide, gain, in_order,
+    Advice, Before, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Speeds, Tried, Turn,
+    decide, gain, in_order,
 };
 use crate::advice::say;
 use crate::advice::say::confirmed;
 use crate::advice::show::Advised;
 use crate::effects::find::Gain;
+use crate::robustness::find::corner::Survival;
 use crate::tests::{self, written};
 
 fn candidate(name: &str) -> Candidate {
@@ -77,11 +81,13 @@ fn advice(answer: &str) -> Advice {
         machine: "modern".into(),
         disk: "ssd".into(),
         scale: "1".into(),
+        seed: 1,
+        room: None,
+        age: None,
         kernel: "6.12.117".into(),
         needs: Vec::new(),
         answer: candidate(answer),
-        mkfs: String::new(),
-        fstab: String::new(),
+        recipe: Recipe::default(),
         risks: Vec::new(),
         simplest: "ext4".into(),
         over_simplest: None,
@@ -97,7 +103,9 @@ fn advice(answer: &str) -> Advice {
         not_asked: Vec::new(),
         cells: 4,
         runs: Vec::new(),
-        confirm: String::new(),
+        costs: Vec::new(),
+        confirm: None,
+        versions: BTreeMap::new(),
         words: Vec::new(),
         before: None,
     }
@@ -116,7 +124,7 @@ fn the_answer_is_one_breath() {
     );
     let mut found = advice("xfs:noatime+mkfs=-m reflink=0");
     found.over_simplest = Some(known(1.25, true));
-    let second = |gain: Gain| Some(Tried { configuration: "btrfs".into(), repeats: 8, gain });
+    let second = |gain: Gain| Some(Tried { configuration: "btrfs".into(), repeats: 8, gain, speed: None });
     found.second = second(known(2.5, true));
     assert_eq!(
         say::headline(&found),
@@ -141,6 +149,9 @@ fn the_answer_is_one_breath() {
          comparisons."
     );
     found.turns.push(turn("disk nvme", 1.0, Order::Open));
+    found.costs = vec![OnMachines { beside: "ext4".into(), survival: Survival::Holds }];
+    assert!(say::turns(&found).ends_with("Its lead over ext4 holds for every machine in the range of costs."));
+    found.costs.clear();
     found.not_asked = vec!["with 80 % full: the budget is used".into()];
     let text = say::turns(&found);
     assert!(text.contains("No difference is shown with disk nvme (beside ext4). It holds in 1 of 3"), "{text}");
@@ -151,10 +162,17 @@ fn the_answer_is_one_breath() {
 fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() {
     let mut found = advice("ext4");
     let gain = Gain { ratio: 3.0, interval: None, shown: true };
-    let tried = |repeats: usize, name: &str| Tried { configuration: name.into(), repeats, gain };
+    let tried = |repeats: usize, name: &str| Tried { configuration: name.into(), repeats, gain, speed: None };
     found.tried = vec![tried(8, "jfs"), tried(8, "ext4"), tried(1, "xfs")];
     found.left_out = vec![LeftOut { what: "jfs".into(), why: "it loses what was synced".into() }];
-    let before = |name: &str| Before { sentence: "Take it.".into(), kernel: "6.1".into(), name: name.into() };
+    let before = |name: &str| Before {
+        sentence: "Take it.".into(),
+        kernel: "6.1".into(),
+        name: name.into(),
+        versions: BTreeMap::new(),
+        speeds: BTreeMap::new(),
+        ground: Vec::new(),
+    };
     found.before = Some(before("ext4"));
     let text = written(&Advised(&found), "table", 120);
     found.tried.push(tried(1, "xfs:noatime"));
@@ -164,6 +182,21 @@ fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() 
     }
     assert!(text.lines().any(|line| line.starts_with("xfs ") && line.contains(" 1 ")), "{text}");
     assert!(text.contains("The answer is the same. With kernel 6.1 it was: Take it."), "{text}");
+    let versions = |kernel: &str| BTreeMap::from([("kernel".to_owned(), kernel.to_owned())]);
+    found.versions = versions("6.12.117");
+    found.tried[1].speed = Some(2.2);
+    let speeds = BTreeMap::from([("ext4".to_owned(), 2.0)]);
+    let ground = ["varmail", "modern", "ssd", "1", "1", "null", "null"].map(str::to_owned).into();
+    let comparable = Before { versions: versions("6.1.150"), speeds, ground, ..before("ext4") };
+    found.before = Some(comparable.clone());
+    let text = say::before(&found).unwrap();
+    assert!(
+        text.ends_with("What changed: kernel 6.1.150 is 6.12.117 now. In the first repeat ext4 is 10.0 % faster."),
+        "{text}"
+    );
+    found.before = Some(Before { versions: versions("6.12.117"), ground: Vec::new(), ..comparable });
+    let text = say::before(&found).unwrap();
+    assert!(text.ends_with("Take it. Kernel and packages are the same."), "speeds of other work: {text}");
     found.before = Some(before("xfs"));
     assert!(written(&Advised(&found), "table", 120).contains("The answer is another."));
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod corner;
 pub(crate) mod costs;
+pub(crate) mod whole;
 
 use mountmark_model::{Metric, Work, WorkTimes};
 use mountmark_record::{CellWork, RunRecord, TaskWork};

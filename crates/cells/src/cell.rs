@@ -9,30 +9,77 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Pool, Tasks};
 
-/// What the cells of a configuration have alike in all repeats. The fields are those of [`Cell`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Alike {
+macro_rules! alike {
+    ($($(#[$stored:meta])* $field:ident: $type:ty,)*) => {
+        /// What the cells of a configuration have alike in all repeats. The fields are those of [`Cell`].
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub struct Alike {
+            $($(#[$stored])* pub $field: $type,)*
+        }
+
+        impl PlannedCell {
+            /// The cell with everything that an agent needs.
+            pub fn whole(&self) -> Cell {
+                let Alike { $($field),* } = Alike::clone(&self.alike);
+                Cell {
+                    index: self.index,
+                    repeat: self.repeat,
+                    point: self.point,
+                    target: self.target,
+                    seed: self.seed,
+                    second_disk: self.second_disk.as_deref().cloned(),
+                    conditions: self.conditions.as_deref().cloned(),
+                    fill: self.fill.as_deref().cloned(),
+                    tasks: self.tasks.to_vec(),
+                    $($field),*
+                }
+            }
+        }
+
+        impl Pool {
+            /// The cell with what earlier ones have.
+            pub fn cell(&mut self, cell: Cell) -> PlannedCell {
+                let Cell { index, repeat, point, target, seed, second_disk, conditions, fill, tasks, $($field),* } = cell;
+                let alike = Alike { $($field),* };
+                PlannedCell {
+                    index,
+                    repeat,
+                    point,
+                    target,
+                    seed,
+                    second_disk: second_disk.map(|medium| self.media.get((), medium)),
+                    conditions: conditions.map(|conditions| self.conditions.get((), conditions)),
+                    fill: fill.map(|fill| self.fills.get((), fill)),
+                    tasks: self.tasks(tasks),
+                    alike: self.alike.get((alike.configuration.name.clone(), point), alike),
+                }
+            }
+        }
+    };
+}
+
+alike! {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_mounted: bool,
-    pub configuration: Configuration,
-    pub disk: Disk,
-    pub disk_size: Bytes,
+    is_mounted: bool,
+    configuration: Configuration,
+    disk: Disk,
+    disk_size: Bytes,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub on_loop: bool,
-    pub source_prepare: Option<String>,
-    pub ram: Bytes,
-    pub parameters: BTreeMap<String, u64>,
-    pub pause_seconds: f64,
+    on_loop: bool,
+    source_prepare: Option<String>,
+    ram: Bytes,
+    parameters: BTreeMap<String, u64>,
+    pause_seconds: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub age: Option<Age>,
-    pub tools: Vec<String>,
-    pub packages: Vec<String>,
+    age: Option<Age>,
+    tools: Vec<String>,
+    packages: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub whole_packages: Vec<String>,
+    whole_packages: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root: Option<TaskRoot>,
+    root: Option<TaskRoot>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub modules: Vec<String>,
+    modules: Vec<String>,
 }
 
 /// A [`Cell`] in a plan: it has the fields of one, by itself or of [`Alike`], and is made one by [`PlannedCell::whole`].
@@ -58,95 +105,8 @@ impl Deref for PlannedCell {
     }
 }
 
-impl PlannedCell {
-    /// The cell with everything that an agent needs.
-    pub fn whole(&self) -> Cell {
-        let Alike {
-            is_mounted,
-            configuration,
-            disk,
-            disk_size,
-            on_loop,
-            source_prepare,
-            ram,
-            parameters,
-            pause_seconds,
-            age,
-            tools,
-            packages,
-            whole_packages,
-            root,
-            modules,
-        } = Alike::clone(&self.alike);
-        Cell {
-            index: self.index,
-            repeat: self.repeat,
-            point: self.point,
-            target: self.target,
-            is_mounted,
-            configuration,
-            seed: self.seed,
-            disk,
-            disk_size,
-            on_loop,
-            second_disk: self.second_disk.as_deref().cloned(),
-            source_prepare,
-            ram,
-            parameters,
-            pause_seconds,
-            conditions: self.conditions.as_deref().cloned(),
-            fill: self.fill.as_deref().cloned(),
-            age,
-            tasks: self.tasks.to_vec(),
-            tools,
-            packages,
-            whole_packages,
-            root,
-            modules,
-        }
-    }
-}
-
 impl From<Cell> for PlannedCell {
     fn from(cell: Cell) -> PlannedCell {
         Pool::default().cell(cell)
     }
-}
-
-impl Alike {
-    /// What of a cell is alike in all repeats, and the rest.
-    pub(crate) fn split(cell: Cell) -> (Alike, Rest) {
-        let Cell { index, repeat, point, target, seed, second_disk, conditions, fill, tasks, .. } = cell;
-        let alike = Alike {
-            is_mounted: cell.is_mounted,
-            configuration: cell.configuration,
-            disk: cell.disk,
-            disk_size: cell.disk_size,
-            on_loop: cell.on_loop,
-            source_prepare: cell.source_prepare,
-            ram: cell.ram,
-            parameters: cell.parameters,
-            pause_seconds: cell.pause_seconds,
-            age: cell.age,
-            tools: cell.tools,
-            packages: cell.packages,
-            whole_packages: cell.whole_packages,
-            root: cell.root,
-            modules: cell.modules,
-        };
-        (alike, Rest { index, repeat, point, target, seed, second_disk, conditions, fill, tasks })
-    }
-}
-
-/// A cell without [`Alike`].
-pub(crate) struct Rest {
-    pub index: u32,
-    pub repeat: u32,
-    pub point: Option<u32>,
-    pub target: Option<u32>,
-    pub seed: u64,
-    pub second_disk: Option<SourceMedium>,
-    pub conditions: Option<Conditions>,
-    pub fill: Option<Fill>,
-    pub tasks: Vec<mountmark_model::Task>,
 }

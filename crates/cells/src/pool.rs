@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use mountmark_model::{Cell, Conditions, Fill, SourceMedium, Task};
+use mountmark_model::{Conditions, Fill, SourceMedium, Task};
 
-use crate::cell::Rest;
-use crate::{Alike, PlannedCell, Tasks};
+use crate::{Alike, Tasks};
 
 /// How many of a name are looked at, from the last: more differ in a plan of a stranger alone, which takes more memory then.
 const MOST: usize = 16;
@@ -15,13 +14,13 @@ const MOST: usize = 16;
 /// The parts of the cells of a plan.
 #[derive(Default)]
 pub struct Pool {
-    alike: Known<(String, Option<u32>), Alike>,
+    pub(crate) alike: Known<(String, Option<u32>), Alike>,
     tasks: Known<String, Task>,
     /// By the places of its tasks in memory, which they keep while this lives.
     orders: HashMap<Vec<usize>, Tasks>,
-    media: Known<(), SourceMedium>,
-    conditions: Known<(), Conditions>,
-    fills: Known<(), Fill>,
+    pub(crate) media: Known<(), SourceMedium>,
+    pub(crate) conditions: Known<(), Conditions>,
+    pub(crate) fills: Known<(), Fill>,
 }
 
 /// Values that are equal to earlier ones, by what is quickly looked up of them.
@@ -47,29 +46,7 @@ impl<K: Eq + Hash, V: PartialEq> Known<K, V> {
 }
 
 impl Pool {
-    /// The cell with what earlier ones have.
-    pub fn cell(&mut self, cell: Cell) -> PlannedCell {
-        let (alike, rest) = Alike::split(cell);
-        let alike = self.alike.get((alike.configuration.name.clone(), rest.point), alike);
-        self.of(alike, rest)
-    }
-
-    fn of(&mut self, alike: Arc<Alike>, rest: Rest) -> PlannedCell {
-        PlannedCell {
-            index: rest.index,
-            repeat: rest.repeat,
-            point: rest.point,
-            target: rest.target,
-            seed: rest.seed,
-            second_disk: rest.second_disk.map(|medium| self.media.get((), medium)),
-            conditions: rest.conditions.map(|conditions| self.conditions.get((), conditions)),
-            fill: rest.fill.map(|fill| self.fills.get((), fill)),
-            tasks: self.tasks(rest.tasks),
-            alike,
-        }
-    }
-
-    fn tasks(&mut self, tasks: Vec<Task>) -> Tasks {
+    pub(crate) fn tasks(&mut self, tasks: Vec<Task>) -> Tasks {
         let tasks: Vec<Arc<Task>> = tasks.into_iter().map(|task| self.tasks.get(task.id.clone(), task)).collect();
         let places = tasks.iter().map(|task| Arc::as_ptr(task) as usize).collect();
         self.orders.entry(places).or_insert_with(|| Tasks(tasks.into())).clone()

@@ -7,6 +7,7 @@ use mountmark_stats::summary::mean;
 use crate::curves::find::curves;
 use crate::doubts::find as doubt;
 use crate::figures::find::basis::{Basis, Category};
+use crate::figures::find::roles::{self, Role};
 use crate::figures::find::series::Figures;
 use crate::figures::find::{MetricFindings, TaskFindings, best_as_printed, sums};
 use crate::found::Findings;
@@ -35,7 +36,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let families = [&family, &Family::beside(&figures, options)];
     let safety = safety::find::safety(run, &figures);
     let tasks = tasks(&figures, &families, baseline, &doubt::doubtful(&doubts), &safety, options);
-    let ranked = Ranked::new(&figures, RANKED_BY, options, run.plan.seed);
+    let ranked = Ranked::new(&figures, options, run.plan.seed);
     let categories = categories(&figures, &ranked, options);
     let overall = overall(&figures, &tasks, &ranked, baseline, options);
     let main = main_metric(&figures);
@@ -77,18 +78,6 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
 pub fn configurations(run: &RunRecord) -> Vec<String> {
     figures::find::gather::configurations(run)
 }
-
-/// Metrics that rankings use.
-const RANKED_BY: &[Metric] = &[
-    Metric::ELAPSED,
-    Metric::DURABLE,
-    Metric::RATE,
-    Metric::BUSY,
-    Metric::MINOR_FAULTS,
-    Metric::PEAK_MEMORY,
-    Metric::CAPACITY,
-    Metric::CAPACITY_DEVICE,
-];
 
 fn tasks(
     figures: &Figures,
@@ -184,13 +173,12 @@ fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<Cate
         };
         out.extend(ranking(ranked, category.clone(), basis, &of, options));
     }
-    let of_tasks = |metrics: &'static [Metric]| {
-        move |at: usize, metric: &str| !figures.tasks[at].step && metrics.iter().any(|known| known.id == metric)
-    };
-    let busy = of_tasks(&[Metric::BUSY]);
-    out.extend(ranking(ranked, Category::Processor, Basis::Processor, &busy, options));
-    let memory = of_tasks(&[Metric::MINOR_FAULTS, Metric::PEAK_MEMORY]);
-    out.extend(ranking(ranked, Category::Memory, Basis::Memory, &memory, options));
+    for (role, category, basis) in
+        [(Role::Processor, Category::Processor, Basis::Processor), (Role::Memory, Category::Memory, Basis::Memory)]
+    {
+        let of = |at: usize, metric: &str| !figures.tasks[at].step && roles::has(metric, role);
+        out.extend(ranking(ranked, category, basis, &of, options));
+    }
     out
 }
 

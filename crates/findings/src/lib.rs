@@ -62,7 +62,7 @@ pub use doubts::find::{Doubt, cells_in_doubt, doubts};
 pub use effects::find::Gain;
 pub use figures::find::basis::{Basis, Category};
 pub use figures::find::cut::{Cut, cuts};
-pub use figures::find::series::is_judged_by;
+pub use figures::find::roles::is_judged_by;
 pub use figures::find::{Estimate, MetricFindings, Point, TaskFindings, Total};
 pub use found::Findings;
 pub use missing::find::{Missing, Repeats, TaskName};

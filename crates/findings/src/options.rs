@@ -2,7 +2,7 @@
 
 use mountmark_model::{MachineAgreement, Metric};
 
-use crate::figures::find::series::JUDGED_BY;
+use crate::figures::find::roles::{self, Role};
 use crate::robustness::find::costs::CostsAsked;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Options {
         let is_same = |known: &Metric| known.id == metric.id;
         self.metrics
             .as_ref()
-            .is_none_or(|wanted| JUDGED_BY.iter().any(is_same) || wanted.iter().any(|one| is_same(one)))
+            .is_none_or(|wanted| roles::has(metric.id, Role::Judged) || wanted.iter().any(|one| is_same(one)))
     }
 
     /// [`Options::matters`] as a difference of logarithms.

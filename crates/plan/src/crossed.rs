@@ -256,12 +256,7 @@ pub fn plain(text: &str) -> String {
 /// One plan of those of all sides.
 fn merge(sides: &[Side], plans: Vec<Plan>, options: &Options) -> Result<Plan> {
     let [first, ..] = &plans[..] else { return Err(PlanError::AllSkipped(Vec::new())) };
-    let mut skipped: Vec<(String, String)> = Vec::new();
-    for (name, reason) in plans.iter().flat_map(|plan| &plan.skipped) {
-        if !skipped.iter().any(|(known, _)| known == name) {
-            skipped.push((name.clone(), reason.clone()));
-        }
-    }
+    let skipped = skipped(&plans);
     let is_kept = |name: &&String| plans.iter().all(|plan| plan.configurations.contains(name));
     let kept: Vec<&String> = first.configurations.iter().filter(is_kept).collect();
     let bases = told_apart(&kept);
@@ -307,13 +302,27 @@ fn merge(sides: &[Side], plans: Vec<Plan>, options: &Options) -> Result<Plan> {
     }
     let tasks = (0..first.tasks.len()).map(title).collect();
     let sides = sides.iter().map(|side| side.label.clone()).collect();
-    let computer = |plan: &Plan| SideComputer { kernel: plan.kernel.clone(), machine: plan.machine.clone() };
-    let mut computers: Vec<SideComputer> = plans.iter().map(computer).collect();
-    if computers.iter().all(|other| *other == computers[0]) {
-        computers.clear();
-    }
+    let computers = computers(&plans);
     let head = mountmark_model::Plan { configurations, tasks, skipped, sides, computers, ..(**first).clone() };
     Ok(Plan::with_cells(head, cells))
+}
+
+/// What any side skips, with the first reason.
+fn skipped(plans: &[Plan]) -> Vec<(String, String)> {
+    let mut skipped: Vec<(String, String)> = Vec::new();
+    for (name, reason) in plans.iter().flat_map(|plan| &plan.skipped) {
+        if !skipped.iter().any(|(known, _)| known == name) {
+            skipped.push((name.clone(), reason.clone()));
+        }
+    }
+    skipped
+}
+
+/// The computer of each side; none if all are the same.
+fn computers(plans: &[Plan]) -> Vec<SideComputer> {
+    let computer = |plan: &Plan| SideComputer { kernel: plan.kernel.clone(), machine: plan.machine.clone() };
+    let computers: Vec<SideComputer> = plans.iter().map(computer).collect();
+    if computers.iter().all(|other| *other == computers[0]) { Vec::new() } else { computers }
 }
 
 #[cfg(test)]

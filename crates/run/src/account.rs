@@ -167,10 +167,10 @@ impl Account {
         Some(CellResult { log, ended: SystemTime::now(), ..result })
     }
 
-    /// Stores an event, or says why it cannot be true.
-    fn check(&mut self, event: Event) -> Result<(), String> {
+    /// Says why no agent that keeps to the protocol can say this now.
+    fn in_turn(&self, event: &Event) -> Result<(), String> {
         // A lab adds its own remarks, and an agent may fail before it can identify itself.
-        let may_come_first = match &event {
+        let may_come_first = match event {
             Event::Hello { .. } | Event::Note { .. } => true,
             Event::Ended { task, .. } => *task == Subject::Cell,
             _ => false,
@@ -181,8 +181,16 @@ impl Account {
         if !self.greeted && !may_come_first {
             return Err("the agent spoke before it said who it is".to_owned());
         }
+        if self.greeted && matches!(event, Event::Hello { .. }) {
+            return Err("the agent said twice who it is".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Stores an event, or says why it cannot be true.
+    fn check(&mut self, event: Event) -> Result<(), String> {
+        self.in_turn(&event)?;
         match event {
-            Event::Hello { .. } if self.greeted => return Err("the agent said twice who it is".to_owned()),
             Event::Hello { kernel, .. } => {
                 self.greeted = true;
                 self.result.kernel = kernel;

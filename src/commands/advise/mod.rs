@@ -124,16 +124,8 @@ fn survive(text: &str) -> Result<Wanted, String> {
     }
 }
 
-pub fn run(given: Arguments) -> Result<u8> {
-    let (arguments, words, before) = match &given.again {
-        Some(path) => {
-            let (arguments, words, before) = again::load(path, &given)?;
-            (arguments, words, Some(before))
-        }
-        None => (given, again::words()?, None),
-    };
-    common::format_of::<Advised>(arguments.format.as_deref())?;
-    let also = written::also::<Advised>(&arguments.also)?;
+/// Refuses what no answer can be about.
+fn fits(arguments: &Arguments) -> Result<()> {
     if !arguments.work.is_given() {
         bail!(WrongUse("say what the work is: --suite NAME, or a command after --".into()));
     }
@@ -146,6 +138,20 @@ pub fn run(given: Arguments) -> Result<u8> {
     if let Some(share) = &arguments.room {
         fill_percent(share).map_err(|error| WrongUse(error.to_string().replacen("--fill", "--room", 1)))?;
     }
+    Ok(())
+}
+
+pub fn run(given: Arguments) -> Result<u8> {
+    let (arguments, words, before) = match &given.again {
+        Some(path) => {
+            let (arguments, words, before) = again::load(path, &given)?;
+            (arguments, words, Some(before))
+        }
+        None => (given, again::words()?, None),
+    };
+    common::format_of::<Advised>(arguments.format.as_deref())?;
+    let also = written::also::<Advised>(&arguments.also)?;
+    fits(&arguments)?;
     let catalogue = catalogue::load()?;
     if held::age(arguments.age.as_deref(), arguments.seed, &catalogue, false)?.1.is_some() {
         bail!(WrongUse("--age: an answer is about one history; name one".into()));
@@ -217,8 +223,6 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     };
     let mut table: Vec<Tried> = all.iter().filter_map(tried).collect();
     table.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
-    let is_taken = |one: &&Screened| one.filesystem == answer.filesystem && answer.options.contains(&one.option);
-    let risks = search.race.screened.iter().filter(is_taken);
     Ok(Advice {
         work: search.work(),
         machine: arguments.machine.clone(),
@@ -230,7 +234,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         scale: search.scale(),
         needs: candidates::needs(arguments),
         recipe: recipe::of(made),
-        risks: risks.filter_map(|one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect(),
+        risks: risks(&search.race.screened, &answer),
         over_simplest: gain(&simplest),
         over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
         second: second.as_ref().and_then(|second| Some(search.race.tried(second, gain(&second.name)?))),
@@ -252,6 +256,13 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         before: None,
         answer,
     })
+}
+
+/// What the options of the answer risk.
+fn risks(screened: &[Screened], answer: &Candidate) -> Vec<String> {
+    let is_taken = |one: &&Screened| one.filesystem == answer.filesystem && answer.options.contains(&one.option);
+    let risk = |one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?));
+    screened.iter().filter(is_taken).filter_map(risk).collect()
 }
 
 /// The largest differences between the answer and another configuration, a sentence each.

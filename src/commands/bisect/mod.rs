@@ -171,19 +171,23 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             (None, Some(good), Some(bad)) => kernels::search(&mut journal, [good, bad])?,
             (None, ..) => bail!(WrongUse("name both ends: --good and --bad".into())),
         };
-        match ended {
-            Ended::Found { pair, hidden } => tell(&arguments, journal, pair, hidden),
-            Ended::NotThere(sentence) => {
-                say!("mountmark: {sentence}");
-                Ok(common::FAILED)
-            }
-            Ended::Stopped => {
-                say!("mountmark: interrupted; cells that have ended are kept, and the same command goes on");
-                Ok(stop.code())
-            }
-        }
+        end(&arguments, journal, ended, &stop)
     };
     stop.or(search(), stop.code())
+}
+
+fn end(arguments: &Arguments, journal: Journal, ended: Ended, stop: &Stop) -> Result<u8> {
+    match ended {
+        Ended::Found { pair, hidden } => tell(arguments, journal, pair, hidden),
+        Ended::NotThere(sentence) => {
+            say!("mountmark: {sentence}");
+            Ok(common::FAILED)
+        }
+        Ended::Stopped => {
+            say!("mountmark: interrupted; cells that have ended are kept, and the same command goes on");
+            Ok(stop.code())
+        }
+    }
 }
 
 /// One cell, whose kernel each trial names.

@@ -183,6 +183,12 @@ pub(super) struct Asked<'a> {
     pub is_stopped: &'a dyn Fn() -> bool,
 }
 
+fn say_skipped(skipped: &[(String, String)]) {
+    for (name, reason) in skipped {
+        say!("mountmark: {} is skipped: {reason}", heading(name));
+    }
+}
+
 /// The plan, without what cannot run here; `None` if the user requested an end.
 pub(super) fn planned(
     arguments: &Arguments,
@@ -202,9 +208,7 @@ pub(super) fn planned(
             Some(reason) => skipped.push((configuration.name.clone(), reason)),
         }
     }
-    for (name, reason) in &skipped {
-        say!("mountmark: {} is skipped: {reason}", heading(name));
-    }
+    say_skipped(&skipped);
     if !arguments.lab.capabilities().exact_clock && !arguments.no_control {
         let runs: Vec<_> = configurations.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
         if let Some(control) = control(&runs) {
@@ -232,9 +236,7 @@ pub(super) fn planned(
     if let Some(own) = &options.own {
         plan = mountmark_plan::on_targets(plan, &own.targets)?;
     }
-    for (name, reason) in &plan.skipped {
-        say!("mountmark: {} is skipped: {reason}", heading(name));
-    }
+    say_skipped(&plan.skipped);
     for (name, size, roomy) in plan.cramped() {
         say!("mountmark: {}", mountmark_findings::cramped(name, size, roomy));
     }

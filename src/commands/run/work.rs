@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use mountmark_cells::{Plan, PlannedCell};
 use mountmark_lab::host::options::MEMORY;
-use mountmark_model::{Bytes, Cell, counted};
+use mountmark_model::{Bytes, Cell, Outcome, counted};
 use mountmark_random::Stream;
 use mountmark_run::pool;
 use mountmark_run::schedule::{self, CellResult};
@@ -96,6 +96,11 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
     stop.or(ended, Err(stop.code())).map(|code| code.unwrap_or_else(|code| code))
 }
 
+fn say_measured(cell: &PlannedCell, outcome: &Outcome) {
+    let how = outcome.reason().map_or("done".to_owned(), |reason| format!("failed: {reason}"));
+    say!("mountmark: {} #{} {how}", cell.configuration.heading(), cell.repeat + 1);
+}
+
 fn walk(
     prepared: &Prepared,
     plan: &Plan,
@@ -131,11 +136,9 @@ fn walk(
             match met {
                 Met::There => there += 1,
                 Met::Measured(result) => {
-                    let how = result.outcome.reason().map_or("done".to_owned(), |reason| format!("failed: {reason}"));
                     failed += usize::from(result.outcome.is_failed());
                     added += 1;
-                    let name = cells[at].configuration.heading();
-                    say!("mountmark: {name} #{} {how}", cells[at].repeat + 1);
+                    say_measured(cells[at], &result.outcome);
                 }
             }
             Ok(())

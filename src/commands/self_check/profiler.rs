@@ -107,6 +107,13 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
         ))?;
         ratios.iter_mut().zip(beside).for_each(|(all, some)| all.extend(some));
     }
+    good &= within_limits(&mut ratios)?;
+    Ok(if good { common::DONE } else { common::FAILED })
+}
+
+/// Prints what the profiler costs; whether it is not more than it may.
+fn within_limits(ratios: &mut [Vec<f64>; 2]) -> Result<bool> {
+    let mut good = true;
     for ((ratios, limit), way) in ratios.iter_mut().zip(LIMITS).zip(WAYS) {
         let middle = median(ratios);
         good &= middle <= limit;
@@ -118,7 +125,7 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
             ratios.last().copied().unwrap_or(f64::NAN)
         ))?;
     }
-    Ok(if good { common::DONE } else { common::FAILED })
+    Ok(good)
 }
 
 /// Runs a cell; `None` if the user stopped it.

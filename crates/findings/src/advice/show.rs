@@ -53,16 +53,7 @@ fn blocks(advice: &Advice) -> Vec<Block> {
         out.push(Block::Table(turns(&advice.turns)));
     }
     out.extend(say::costs(advice).into_iter().map(Block::Item));
-    if let Some(first) = advice.power_cuts.first() {
-        out.push(Block::Heading("What power cuts showed".into()));
-        out.push(Block::Text(say::SMALL.into()));
-        out.extend(advice.power_cuts.iter().map(|cuts| Block::Item(say::power_cuts(cuts))));
-        let again = |line: &String| {
-            let (name, line) = (shell_word(&first.configuration), shell_word(line));
-            Block::Command(format!("mountmark crash --fs {name} --kernel {} --workload {line}", advice.kernel))
-        };
-        out.extend(first.workloads.iter().map(again));
-    }
+    out.extend(power_cuts(advice));
     if !advice.screened.is_empty() {
         out.push(Block::Heading("What options do".into()));
         out.push(Block::Text(say::OPTIONS.into()));
@@ -93,6 +84,18 @@ fn blocks(advice: &Advice) -> Vec<Block> {
         out.push(Block::Command(command.clone()));
     }
     out.push(fact("runs", advice.runs.join(", ")));
+    out
+}
+
+fn power_cuts(advice: &Advice) -> Vec<Block> {
+    let Some(first) = advice.power_cuts.first() else { return Vec::new() };
+    let mut out = vec![Block::Heading("What power cuts showed".into()), Block::Text(say::SMALL.into())];
+    out.extend(advice.power_cuts.iter().map(|cuts| Block::Item(say::power_cuts(cuts))));
+    let again = |line: &String| {
+        let (name, line) = (shell_word(&first.configuration), shell_word(line));
+        Block::Command(format!("mountmark crash --fs {name} --kernel {} --workload {line}", advice.kernel))
+    };
+    out.extend(first.workloads.iter().map(again));
     out
 }
 

@@ -216,18 +216,8 @@ fn collect(
                 (earlier, then) = pairs.into_iter().unzip();
             }
             let stratum = at * Metric::ALL.len() + Metric::ALL.iter().position(|m| m.id == metric.id).unwrap_or(0);
-            let contrast = if way.paired {
-                Contrast::paired(stratum, &logs, 1.0)
-            } else {
-                let ln =
-                    |values: &[f64]| values.iter().filter(|v| **v > 0.0).map(|v| libm::log(*v)).collect::<Vec<_>>();
-                Contrast::unpaired(stratum, &ln(&then), &ln(&earlier))
-            };
-            let ratio = if way.paired {
-                median(&logs.iter().map(|log| libm::exp(*log)).collect::<Vec<_>>())
-            } else {
-                median(&then).zip(median(&earlier)).map(|(then, earlier)| then / earlier)
-            };
+            let sides = Sides { earlier: &earlier, then: &then, logs: &logs };
+            let (contrast, ratio) = (sides.contrast(way, stratum), sides.ratio(way));
             // The metric with the rate's unit at this task.
             let metric = after.or(before).map_or(metric, |series| series.metric);
             rows.push(Row {
@@ -250,6 +240,31 @@ fn collect(
             });
             contrasts.extend(contrast.map(|contrast| contrast.of_kind(one)));
         }
+    }
+}
+
+/// The figures of a task before and after.
+struct Sides<'a> {
+    earlier: &'a [f64],
+    then: &'a [f64],
+    /// Differences of logarithms of the repeats that both have.
+    logs: &'a [f64],
+}
+
+impl Sides<'_> {
+    fn contrast(&self, way: &Comparison, stratum: usize) -> Option<Contrast> {
+        if way.paired {
+            return Contrast::paired(stratum, self.logs, 1.0);
+        }
+        let ln = |values: &[f64]| values.iter().filter(|v| **v > 0.0).map(|v| libm::log(*v)).collect::<Vec<_>>();
+        Contrast::unpaired(stratum, &ln(self.then), &ln(self.earlier))
+    }
+
+    fn ratio(&self, way: &Comparison) -> Option<f64> {
+        if way.paired {
+            return median(&self.logs.iter().map(|log| libm::exp(*log)).collect::<Vec<_>>());
+        }
+        median(self.then).zip(median(self.earlier)).map(|(then, earlier)| then / earlier)
     }
 }
 

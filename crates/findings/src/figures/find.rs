@@ -7,6 +7,7 @@ pub(crate) mod basis;
 pub(crate) mod cut;
 pub(crate) mod gather;
 pub(crate) mod rate;
+pub(crate) mod roles;
 pub(crate) mod series;
 pub(crate) mod sharing;
 pub(crate) mod sums;

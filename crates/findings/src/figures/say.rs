@@ -5,6 +5,7 @@ pub(crate) mod quantity;
 use mountmark_model::{Better, Metric};
 
 use crate::figures::find::basis::{Basis, Category};
+use crate::figures::find::roles::{Role, has};
 
 /// The subject of a verdict: "durable time", "rate", "usable space".
 pub(crate) fn subject(metric: &Metric) -> &'static str {
@@ -13,7 +14,7 @@ pub(crate) fn subject(metric: &Metric) -> &'static str {
         id if id == Metric::ELAPSED.id => "returned time",
         id if id == Metric::PROCESSOR.id => "processor time of its programs",
         id if id == Metric::CAPACITY_DEVICE.id => "usable part of the device",
-        id if is_space(id) => "usable space",
+        id if has(id, Role::Space) => "usable space",
         _ => metric.title,
     }
 }
@@ -21,8 +22,8 @@ pub(crate) fn subject(metric: &Metric) -> &'static str {
 /// Phrase for the best configuration.
 pub(crate) fn is_best(metric: &Metric) -> &'static str {
     match metric.better {
-        _ if is_speed(metric.id) => "is fastest",
-        _ if is_space(metric.id) => "leaves the most",
+        _ if has(metric.id, Role::Speed) => "is fastest",
+        _ if has(metric.id, Role::Space) => "leaves the most",
         Better::Lower => "has the least",
         Better::Higher => "has the most",
     }
@@ -31,7 +32,7 @@ pub(crate) fn is_best(metric: &Metric) -> &'static str {
 /// Comparative for any other configuration.
 pub(crate) fn is_worse(metric: &Metric) -> &'static str {
     match metric.better {
-        _ if is_speed(metric.id) => "slower",
+        _ if has(metric.id, Role::Speed) => "slower",
         Better::Lower => "higher",
         Better::Higher => "lower",
     }
@@ -39,19 +40,11 @@ pub(crate) fn is_worse(metric: &Metric) -> &'static str {
 
 /// Verb for a file system's figure: "took" 3.2 s.
 pub(crate) fn verb(metric: &Metric) -> &'static str {
-    match (metric.better, is_speed(metric.id)) {
+    match (metric.better, has(metric.id, Role::Speed)) {
         (Better::Lower, true) => "took",
         (Better::Higher, true) => "reached",
         _ => "had",
     }
-}
-
-fn is_speed(id: &str) -> bool {
-    [Metric::ELAPSED.id, Metric::DURABLE.id, Metric::RATE.id].contains(&id)
-}
-
-fn is_space(id: &str) -> bool {
-    [Metric::CAPACITY.id, Metric::CAPACITY_BYTES.id, Metric::CAPACITY_DEVICE.id].contains(&id)
 }
 
 pub(crate) fn basis(basis: Basis) -> &'static str {

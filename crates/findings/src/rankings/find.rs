@@ -22,13 +22,14 @@ pub(crate) mod rank;
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Better, Metric};
+use mountmark_model::Better;
 use mountmark_stats::bootstrap::draw;
 use mountmark_stats::distribution::t_quantile;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::{mean, variance};
 
+use crate::figures::find::roles::{self, Role};
 use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
 use crate::rankings::find::rank::Rank;
@@ -50,13 +51,13 @@ pub(crate) struct Ranked {
 
 impl Ranked {
     /// Takes all series of `metrics`.
-    pub fn new(figures: &Figures, metrics: &[Metric], options: &Options, seed: u64) -> Ranked {
+    pub fn new(figures: &Figures, options: &Options, seed: u64) -> Ranked {
         let configurations = figures.configurations.len();
         let blocks = figures.blocks.len();
         let mut series = Vec::new();
         let mut rows = Vec::new();
         for (task, of_task) in figures.tasks.iter().enumerate() {
-            for one in of_task.series.iter().filter(|one| metrics.iter().any(|metric| metric.id == one.metric.id)) {
+            for one in of_task.series.iter().filter(|one| roles::has(one.metric.id, Role::Ranked)) {
                 series.push((task, one.metric.id));
                 rows.extend((0..configurations).map(|configuration| Row::new(one, configuration)));
             }

@@ -72,9 +72,9 @@ pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
     needed
 }
 
-pub(super) fn wanted(cell: &Cell) -> Wanted {
-    let configuration = &cell.configuration;
-    let filesystem = &configuration.base().filesystem;
+/// The programs that make, check and repair the file system at the bottom.
+fn maintaining(cell: &Cell) -> Vec<String> {
+    let filesystem = &cell.configuration.base().filesystem;
     let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];
     let restarts = cell.tasks.iter().any(|task| task.restart.is_some());
     let recovery = filesystem.recovery.iter().filter(|_| restarts);
@@ -87,9 +87,15 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
             programs.push(program.clone());
         }
     }
+    programs
+}
+
+pub(super) fn wanted(cell: &Cell) -> Wanted {
+    let configuration = &cell.configuration;
+    let filesystem = &configuration.base().filesystem;
     let mut wanted = Wanted {
         packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
-        programs: programs.into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
+        programs: maintaining(cell).into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
         whole_packages: cell.whole_packages.clone(),
         modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
         released: None,

@@ -55,6 +55,27 @@ pub struct Qemu {
     errors: Option<thread::JoinHandle<String>>,
 }
 
+/// QEMU with the guest's hardware, without the files that connect it to this program.
+fn command(hardware: &Hardware, ram: &Ram, media: &OwnedFd) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+    command.args(hardware.machine_arguments());
+    command.args(["-m", &format!("{}K", (hardware.ram + hardware.media) >> 10)]);
+    command.args(["-object", &ram.backend(hardware.ram)]);
+    let media_backend = format!(
+        "memory-backend-file,id=media,size={},mem-path=/proc/self/fd/{},share=on",
+        hardware.media,
+        media.as_raw_fd()
+    );
+    command.args(["-object", &media_backend]);
+    command.args(["-numa", "node,nodeid=0,memdev=ram,cpus=0", "-numa", "node,nodeid=1,memdev=media"]);
+    command.arg("-kernel").arg(&hardware.kernel).arg("-initrd").arg(&hardware.image);
+    command.args(["-append", &hardware.kernel_arguments()]);
+    command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
+    command.args(["-device", "ib700", "-action", "watchdog=pause,shutdown=poweroff,reboot=shutdown"]);
+    command
+}
+
 impl Qemu {
     /// Starts QEMU. `media` is the memory behind the disks, `serial` receives the kernel's messages, `job` is passed by
     /// fw_cfg, `incoming` makes it wait for a snapshot's state, `plugin` follows `-plugin`.
@@ -68,22 +89,7 @@ impl Qemu {
         plugin: Option<&str>,
     ) -> Result<Qemu> {
         let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
-        let mut command = Command::new(PROGRAM);
-        command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-        command.args(hardware.machine_arguments());
-        command.args(["-m", &format!("{}K", (hardware.ram + hardware.media) >> 10)]);
-        command.args(["-object", &ram.backend(hardware.ram)]);
-        let media_backend = format!(
-            "memory-backend-file,id=media,size={},mem-path=/proc/self/fd/{},share=on",
-            hardware.media,
-            media.as_raw_fd()
-        );
-        command.args(["-object", &media_backend]);
-        command.args(["-numa", "node,nodeid=0,memdev=ram,cpus=0", "-numa", "node,nodeid=1,memdev=media"]);
-        command.arg("-kernel").arg(&hardware.kernel).arg("-initrd").arg(&hardware.image);
-        command.args(["-append", &hardware.kernel_arguments()]);
-        command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
-        command.args(["-device", "ib700", "-action", "watchdog=pause,shutdown=poweroff,reboot=shutdown"]);
+        let mut command = command(hardware, ram, media);
         let kernel = format!("file,id=kernel,path={}", option_value(serial));
         command.args(["-chardev", &kernel, "-serial", "chardev:kernel"]);
         let control = format!("socket,id=qmp,fd={}", theirs.as_raw_fd());

@@ -144,6 +144,15 @@ struct Place<'a> {
     first: Option<&'a State>,
 }
 
+impl Place<'_> {
+    fn id(&self, state: &State) -> ImageId {
+        match self.first {
+            None => ImageId::from(state.id.clone()),
+            Some(first) => ImageId { state: first.id.clone(), recovery: Some(state.id.clone()) },
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     On,
@@ -224,6 +233,12 @@ impl Sitting<'_> {
         Ok(flow)
     }
 
+    /// Whether what is wanted was found.
+    fn has_wanted(&self, explored: &Explored) -> bool {
+        let found = |wanted: &Reason| explored.broken(self.workload, &wanted.signature);
+        self.wanted.and_then(found).is_some_and(|found| !found.is_torn())
+    }
+
     /// Shows and judges images, until a time.
     fn examine(
         &self,
@@ -262,10 +277,7 @@ impl Sitting<'_> {
                     let whole = seen.map_or(FileOutcome::NotMounted, |seen| verdict::whole(seen, &told));
                     explored.count(self.history, place.moment, seen, whole);
                 }
-                let id = match place.first {
-                    None => ImageId::from(state.id.clone()),
-                    Some(first) => ImageId { state: first.id.clone(), recovery: Some(state.id.clone()) },
-                };
+                let id = place.id(state);
                 let is_wanted =
                     |told: &Told| self.wanted.is_none_or(|wanted| told.fault.reason(self.workload) == *wanted);
                 for told in told.into_iter().filter(is_wanted) {
@@ -276,10 +288,7 @@ impl Sitting<'_> {
                 }
             }
             holes::name(talk, self, &batch, explored)?;
-            let found = |wanted: &Reason| {
-                explored.broken(self.workload, &wanted.signature).is_some_and(|found| !found.is_torn())
-            };
-            if self.wanted.is_some_and(found) {
+            if self.has_wanted(explored) {
                 return Ok(Flow::Enough);
             }
             match Instant::now() {

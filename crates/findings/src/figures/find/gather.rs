@@ -166,15 +166,7 @@ fn gather(
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];
             slot.resize_with(names.len(), Vec::new);
-            let value = (sample.iteration, sample.value);
-            match slot[configuration].last_mut() {
-                Some(last) if last.cell == cell.index => last.more.push(value),
-                _ => {
-                    let (cell, repeat, sitting) = (cell.index, cell.repeat, sitting(cell));
-                    let figure = CellFigure { cell, repeat, sitting, mean: 0.0, first: value, more: Vec::new() };
-                    slot[configuration].push(figure);
-                }
-            }
+            add(&mut slot[configuration], cell, (sample.iteration, sample.value));
         }
     }
     for (task, slots) in tasks.iter_mut().zip(slots.chunks_mut(Metric::ALL.len())) {
@@ -186,14 +178,29 @@ fn gather(
     let is_there = |(at, slot): &(usize, Vec<_>)| !slot.is_empty() && wanted[at % Metric::ALL.len()];
     for (at, mut slot) in slots.into_iter().enumerate().filter(is_there) {
         for figure in slot.iter_mut().flatten() {
-            figure.mean = match figure.more[..] {
-                [] => figure.first.1,
-                _ => mean(&figure.values().map(|(_, value)| value).collect::<Vec<_>>()).unwrap_or_default(),
-            };
+            figure.mean = mean_of(figure);
         }
         out.push((at / Metric::ALL.len(), at % Metric::ALL.len(), slot));
     }
     out
+}
+
+/// Adds an iteration's value to the figure of its cell.
+fn add(figures: &mut Vec<CellFigure>, cell: &CellRecord, value: (u32, f64)) {
+    match figures.last_mut() {
+        Some(last) if last.cell == cell.index => last.more.push(value),
+        _ => {
+            let (cell, repeat, sitting) = (cell.index, cell.repeat, sitting(cell));
+            figures.push(CellFigure { cell, repeat, sitting, mean: 0.0, first: value, more: Vec::new() });
+        }
+    }
+}
+
+fn mean_of(figure: &CellFigure) -> f64 {
+    match figure.more[..] {
+        [] => figure.first.1,
+        _ => mean(&figure.values().map(|(_, value)| value).collect::<Vec<_>>()).unwrap_or_default(),
+    }
 }
 
 /// Tasks of a cell that did not succeed: the time of a failed command is not the time of the task.

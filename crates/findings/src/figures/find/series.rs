@@ -12,28 +12,8 @@ use mountmark_record::CellRecord;
 use mountmark_stats::summary::median;
 
 use crate::figures::find::basis::{Basis, Category};
+use crate::figures::find::roles::{self, Role};
 use crate::missing::find::Missing;
-
-/// All metrics that [`Task::judged`] and [`Figures::judged_too`] may return.
-pub(crate) const JUDGED_BY: &[Metric] = &[
-    Metric::RATE,
-    Metric::FIGURE,
-    Metric::FIGURE_LESS,
-    Metric::DURABLE,
-    Metric::ELAPSED,
-    Metric::SYNC_LATENCY_MEAN,
-    Metric::LATENCY_MEAN,
-    Metric::CAPACITY_DEVICE,
-    Metric::CAPACITY,
-    Metric::PROCESSOR,
-];
-
-/// Whether anything is judged by the metric of this id, or by a sum that it is part of.
-pub fn is_judged_by(id: &str) -> bool {
-    JUDGED_BY
-        .iter()
-        .any(|metric| metric.id == id || metric.sum_of().is_some_and(|parts| parts.iter().any(|part| part.id == id)))
-}
 
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
@@ -114,14 +94,10 @@ impl Task {
     /// takes; a command by the time until its data is durable, a program by its parts if they are judged; a step, as in
     /// the studies, by the time until it returned.
     pub fn judged(&self) -> &'static [Metric] {
+        if let Some(metric) = roles::of(Role::Alone).find(|metric| !self.step && self.series(metric).is_some()) {
+            return std::slice::from_ref(metric);
+        }
         match self.category {
-            // A power cut is survived or not: how long the way back took is asked by tasks of its own.
-            _ if !self.step && self.series(&Metric::LOST).is_some() => &[Metric::LOST],
-            _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
-            _ if !self.step && self.series(&Metric::FIGURE).is_some() => &[Metric::FIGURE],
-            _ if !self.step && self.series(&Metric::FIGURE_LESS).is_some() => &[Metric::FIGURE_LESS],
-            _ if !self.step && self.series(&Metric::SYNC_LATENCY_MEAN).is_some() => &[Metric::SYNC_LATENCY_MEAN],
-            _ if !self.step && self.series(&Metric::LATENCY_MEAN).is_some() => &[Metric::LATENCY_MEAN],
             _ if self.in_parts => &[],
             _ if !self.step => &[Metric::DURABLE, Metric::ELAPSED],
             Category::Steps => &[Metric::ELAPSED],

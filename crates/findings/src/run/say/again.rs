@@ -43,32 +43,32 @@ pub fn again(run: &RunRecord) -> String {
     if let Some(limit) = plan.memory_limit {
         add("--memory", format!("{}B", limit.0));
     }
-    let levels_of = |name: &str| {
-        let factor = plan.factors.iter().find(|factor| factor.name == name)?;
-        Some(factor.levels.iter().map(|level| &*level.text).collect::<Vec<_>>().join(","))
-    };
-    let fill = plan.cells.first().and_then(|cell| cell.fill.as_ref()).map(|fill| format!("{}%", fill.percent));
-    if let Some(fill) = levels_of("fill").or(fill) {
-        add("--fill", fill);
-    }
-    let age = plan.cells.first().and_then(|cell| cell.age.as_ref()).map(|age| age.text.clone());
-    if let Some(age) = levels_of("age").or(age) {
-        add("--age", age);
-    }
-    if plan.lab.capabilities().guest {
-        let mut of_factor = |name: &str, one: Option<&String>| {
-            if let Some(value) = levels_of(name).or_else(|| one.cloned()) {
-                add(&format!("--{name}"), value);
-            }
-        };
-        of_factor("machine", Some(&plan.machine.name));
-        of_factor("kernel", Some(&plan.kernel));
-        of_factor("disk", plan.cells.first().map(|cell| &cell.disk.name));
+    for (option, value) in held(plan) {
+        add(option, value);
     }
     if let Some(precondition) = plan.precondition.filter(|_| !has("--precondition")) {
         words.push(format!("--precondition={}", precondition.round_seconds));
     }
     text::clean(&words.join(" "))
+}
+
+/// What a plan holds in all its cells, or the levels that it crosses, with the options for it.
+fn held(plan: &Plan) -> Vec<(&'static str, String)> {
+    let levels_of = |option: &str| {
+        let factor = plan.factors.iter().find(|factor| factor.name == option[2..])?;
+        Some(factor.levels.iter().map(|level| &*level.text).collect::<Vec<_>>().join(","))
+    };
+    let first = plan.cells.first();
+    let mut held = vec![
+        ("--fill", first.and_then(|cell| cell.fill.as_ref()).map(|fill| format!("{}%", fill.percent))),
+        ("--age", first.and_then(|cell| cell.age.as_ref()).map(|age| age.text.clone())),
+    ];
+    if plan.lab.capabilities().guest {
+        held.push(("--machine", Some(plan.machine.name.clone())));
+        held.push(("--kernel", Some(plan.kernel.clone())));
+        held.push(("--disk", first.map(|cell| cell.disk.name.clone())));
+    }
+    held.into_iter().filter_map(|(option, one)| Some((option, levels_of(option).or(one)?))).collect()
 }
 
 /// The configurations of a plan as `--fs` takes them: without the labels of its sides.

@@ -162,10 +162,7 @@ impl fmt::Display for Refusal {
                 "{path} has partitions ({}); name one of them, or remove them first (sfdisk --delete {path}), if nothing in them is wanted",
                 names.join(", ")
             ),
-            Refusal::Written { path, by } => {
-                let by: Vec<String> = by.iter().map(|Process { id, name }| format!("{id} ({name})")).collect();
-                format!("{path} is open for writing in process {}; end that first", by.join(", "))
-            }
+            Refusal::Written { path, by } => written(path, by),
             Refusal::Busy { path } => format!(
                 "{path} is in use by the kernel or by a program that has it for itself (a pool of ZFS, a file system that another container mounts, a journal of another disk); end that first, or name another disk"
             ),
@@ -182,6 +179,11 @@ impl fmt::Display for Refusal {
         };
         to.write_str(&text)
     }
+}
+
+fn written(path: &str, by: &[Process]) -> String {
+    let by: Vec<String> = by.iter().map(|Process { id, name }| format!("{id} ({name})")).collect();
+    format!("{path} is open for writing in process {}; end that first", by.join(", "))
 }
 
 fn mounted(path: &str, relative: &Relative) -> String {

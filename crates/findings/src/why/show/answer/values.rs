@@ -3,7 +3,7 @@
 use mountmark_model::profile::program;
 use serde_json::{Value, json};
 
-use crate::why::find::{Account, Callee};
+use crate::why::find::{Account, Callee, Rerouted};
 use crate::why::show::answer::{Answer, sentences};
 
 /// Kind and name of an account in JSON.
@@ -80,17 +80,7 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 7] {
             })
         })
     });
-    let calls = why.explanations.iter().flat_map(|explanation| &explanation.rerouted).map(|found| -> Value {
-        let callees = |callees: &[Callee]| -> Vec<Value> {
-            let callee =
-                |callee: &Callee| json!({ "name": callee.function, "ns": callee.time, "other_has": callee.other_has });
-            callees.iter().map(callee).collect()
-        };
-        json!({
-            "function": found.function, "slow_ns": found.slow, "fast_ns": found.fast,
-            "slow_only": callees(&found.slow_only), "fast_only": callees(&found.fast_only),
-        })
-    });
+    let calls = why.explanations.iter().flat_map(|explanation| &explanation.rerouted).map(rerouted);
     [
         ("totals", totals.collect()),
         ("ledgers", lines.collect()),
@@ -100,6 +90,19 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 7] {
         ("differences", differences.collect()),
         ("calls", calls.collect()),
     ]
+}
+
+/// A function that calls others in one of two.
+fn rerouted(found: &Rerouted) -> Value {
+    let callees = |callees: &[Callee]| -> Vec<Value> {
+        let callee =
+            |callee: &Callee| json!({ "name": callee.function, "ns": callee.time, "other_has": callee.other_has });
+        callees.iter().map(callee).collect()
+    };
+    json!({
+        "function": found.function, "slow_ns": found.slow, "fast_ns": found.fast,
+        "slow_only": callees(&found.slow_only), "fast_only": callees(&found.fast_only),
+    })
 }
 
 /// All of that in one value.

@@ -151,6 +151,7 @@ impl WorkOptions {
         for level in compared.iter().flat_map(|factor| &factor.levels) {
             look(&compare::with_level(&command, level))?;
         }
+        self.refuse_no_program_of_root(&command, &brought)?;
         for (path, size, place) in &brought.large {
             say!("mountmark: {} ({}) stays on the second disk, as {place}", path.display(), Bytes(*size));
         }
@@ -235,6 +236,19 @@ impl WorkOptions {
                 "{program} is a file of this machine; bring it, and call it where the command runs: --with {program} -- ./{}",
                 name.display()
             )));
+        }
+        Ok(())
+    }
+
+    /// Refuses a program that the root does not have, or that cannot start there. What is prepared may be the program.
+    fn refuse_no_program_of_root(&self, command: &CommandLine, brought: &Brought) -> Result<()> {
+        let (Some(root), None) = (&command.root, &command.prepare) else { return Ok(()) };
+        let Some(bring) = mountmark_plan::brought(&command.suite()?) else { return Ok(()) };
+        let path = brought.environment.get("PATH").map_or(mountmark_job::PATH, String::as_str);
+        for program in self.programs().iter().filter(|program| !BUILT_IN.contains(&program.as_str())) {
+            if let Some(reason) = bring::refusal(&bring, program, path)? {
+                bail!(WrongUse(format!("--root {}: {reason}", root.path)));
+            }
         }
         Ok(())
     }

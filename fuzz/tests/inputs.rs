@@ -59,7 +59,7 @@ macro_rules! targets {
     };
 }
 
-targets! { suite fio_job catalogue study figures words events programs store forged tar kernel scenario log recording symbols profiles disk health module }
+targets! { suite fio_job catalogue study figures words events programs store forged tar kernel scenario log recording symbols profiles disk health module program image }
 
 #[test]
 fn one_input_again() {

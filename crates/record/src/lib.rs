@@ -37,7 +37,7 @@ pub use error::StoreError;
 pub use mountmark_model::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use profiles::Profiles;
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};
-pub use samples::{SampleRef, Samples};
+pub use samples::{Reader as SampleReader, SampleRef, Samples};
 pub use store::{CellToRecord, Store, new_id};
 pub use timestamp::Timestamp;
 pub use work::{CellWork, TaskWork};

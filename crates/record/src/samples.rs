@@ -67,6 +67,11 @@ impl Samples {
         self.into_iter()
     }
 
+    /// Whether they are known to be of the same as those of another cell.
+    pub(crate) fn is_like(&self, other: &Samples) -> bool {
+        Arc::ptr_eq(&self.places, &other.places)
+    }
+
     pub fn first(&self) -> Option<SampleRef<'_>> {
         self.iter().next()
     }
@@ -131,7 +136,7 @@ impl<'a> IntoIterator for &'a Samples {
 
 /// Makes the samples of one cell after another, which share what their values are of.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub struct Reader {
     known: Vec<Arc<Vec<Place>>>,
     /// Which of these the values so far fit.
     like: usize,
@@ -145,7 +150,7 @@ const MOST: usize = 16;
 
 impl Reader {
     /// The next figure of the cell.
-    pub(crate) fn push(&mut self, place: (&str, u32, &str), value: f64) {
+    pub fn push(&mut self, place: (&str, u32, &str), value: f64) {
         let at = self.values.len();
         self.values.push(value);
         if let Some(own) = &mut self.own {
@@ -170,7 +175,7 @@ impl Reader {
     }
 
     /// The samples of the cell, whose figures have ended.
-    pub(crate) fn end(&mut self) -> Samples {
+    pub fn end(&mut self) -> Samples {
         let values = self.values.to_vec();
         self.values.clear();
         let known = self.known.get(self.like).filter(|_| self.own.is_none());

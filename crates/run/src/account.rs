@@ -6,7 +6,8 @@
 //!
 //! This file starts, waits for and stores nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use mountmark_lab::Ended;
@@ -68,16 +69,23 @@ struct Planned {
     /// Whether it must have ended when the cell is done.
     must_end: bool,
     has_ended: bool,
-    samples: BTreeSet<(u32, String)>,
+    samples: HashSet<(u32, &'static str)>,
     sampled: BTreeSet<u32>,
     outputs: BTreeSet<(u32, OutputKind)>,
     devices: BTreeSet<u32>,
 }
 
+/// The name of a metric, if there is one. A cell has a hundred figures, and there are as many metrics.
+fn known(metric: &str) -> Option<&'static str> {
+    static KNOWN: LazyLock<HashMap<&str, &str>> =
+        LazyLock::new(|| Metric::ALL.iter().map(|metric| (metric.id, metric.id)).collect());
+    KNOWN.get(metric).copied()
+}
+
 /// Whether these events are those of a whole cell; if not, why.
 pub fn fits(cell: &Cell, events: &[Event]) -> Result<(), String> {
     let mut account = Account::new(cell);
-    events.iter().cloned().for_each(|event| account.take(event));
+    events.iter().for_each(|event| account.believe(event));
     match account.fault {
         Some(fault) => Err(fault),
         None if !account.done => Err("the agent ended before it was done".to_owned()),
@@ -127,7 +135,15 @@ impl Account {
         }
     }
 
+    /// Stores an event, unless it or an earlier one cannot be true.
     pub fn take(&mut self, event: Event) {
+        self.believe(&event);
+        if self.fault.is_none() {
+            self.store(event);
+        }
+    }
+
+    fn believe(&mut self, event: &Event) {
         if self.fault.is_none()
             && let Err(fault) = self.check(event)
         {
@@ -187,46 +203,30 @@ impl Account {
         Ok(())
     }
 
-    /// Stores an event, or says why it cannot be true.
-    fn check(&mut self, event: Event) -> Result<(), String> {
-        self.in_turn(&event)?;
+    /// Says why an event cannot be true.
+    fn check(&mut self, event: &Event) -> Result<(), String> {
+        self.in_turn(event)?;
         match event {
-            Event::Hello { kernel, .. } => {
-                self.greeted = true;
-                self.result.kernel = kernel;
-            }
-            // Progress only; not stored.
-            Event::Stage { .. } => {}
-            Event::Note { text } => self.result.notes.push(text),
-            Event::Sample { task, iteration, values } => {
-                self.sample(&task, iteration, &values)?;
-                for (metric, value) in values {
-                    self.result.samples.push(Sample { task: task.clone(), iteration, metric, value });
-                }
-            }
+            Event::Hello { .. } => self.greeted = true,
+            Event::Stage { .. } | Event::Note { .. } => {}
+            Event::Sample { task, iteration, values } => self.sample(task, *iteration, values)?,
             Event::Output { task, iteration, kind, text } => {
-                let planned = self.open(&task, iteration, "output")?;
+                let planned = self.open(task, *iteration, "output")?;
                 if text.len() > MOST_OUTPUT {
                     return Err(format!("an output of task {task} is {} bytes long", text.len()));
                 }
-                if !planned.outputs.insert((iteration, kind)) {
+                if !planned.outputs.insert((*iteration, *kind)) {
                     return Err(format!("the {} of task {task} came twice", kind.word()));
                 }
-                self.result.outputs.push(Output { cell: self.result.index, task, iteration, kind, text });
             }
-            Event::Device { task, iteration, record } => {
-                let planned = self.open(&task, iteration, "device record")?;
-                if !planned.devices.insert(iteration) {
+            Event::Device { task, iteration, .. } => {
+                let planned = self.open(task, *iteration, "device record")?;
+                if !planned.devices.insert(*iteration) {
                     return Err(format!("the device record of task {task} came twice"));
                 }
-                let cell = self.result.index;
-                self.result.devices.push(DeviceUse { cell, task, iteration, record: *record });
             }
             Event::Ended { task: Subject::Cell, outcome } => self.failed |= outcome.is_failed(),
-            Event::Ended { task: Subject::Task(task), outcome } => {
-                self.end(&task, &outcome)?;
-                self.result.tasks.push(TaskOutcome { task, outcome });
-            }
+            Event::Ended { task: Subject::Task(task), outcome } => self.end(task, outcome)?,
             Event::Done => {
                 self.done = true;
                 let open = self.planned.iter().find(|(_, planned)| planned.must_end && !planned.has_ended);
@@ -236,6 +236,28 @@ impl Account {
             }
         }
         Ok(())
+    }
+
+    fn store(&mut self, event: Event) {
+        let result = &mut self.result;
+        let cell = result.index;
+        match event {
+            Event::Hello { kernel, .. } => result.kernel = kernel,
+            Event::Note { text } => result.notes.push(text),
+            Event::Sample { task, iteration, values } => {
+                let sample = |(metric, value)| Sample { task: task.clone(), iteration, metric, value };
+                result.samples.extend(values.into_iter().map(sample));
+            }
+            Event::Output { task, iteration, kind, text } => {
+                result.outputs.push(Output { cell, task, iteration, kind, text });
+            }
+            Event::Device { task, iteration, record } => {
+                result.devices.push(DeviceUse { cell, task, iteration, record: *record });
+            }
+            Event::Ended { task: Subject::Task(task), outcome } => result.tasks.push(TaskOutcome { task, outcome }),
+            // Progress is not stored.
+            Event::Stage { .. } | Event::Ended { task: Subject::Cell, .. } | Event::Done => {}
+        }
     }
 
     /// The plan of a task that may report `what` now.
@@ -266,13 +288,13 @@ impl Account {
             return Err(format!("a second sample came of task {task}, time {}", iteration + 1));
         }
         for (metric, value) in values {
-            if Metric::find(metric).is_none() {
+            let Some(metric) = known(metric) else {
                 return Err(format!("a sample of task {task} has the metric {metric:?}, which there is not"));
-            }
+            };
             if !value.is_finite() || *value < 0.0 {
                 return Err(format!("{metric} of task {task} is {value}, which it cannot be"));
             }
-            if !planned.samples.insert((iteration, metric.clone())) {
+            if !planned.samples.insert((iteration, metric)) {
                 return Err(format!("{metric} of task {task} came twice"));
             }
         }

@@ -1,6 +1,6 @@
 //! A result and its file: what was measured, under what key, where and when.
 
-use std::io::Read;
+use std::cell::RefCell;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -9,6 +9,8 @@ use mountmark_lab::cache::sha256;
 use mountmark_model::{Environment, Event, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use zstd::bulk::Decompressor;
+use zstd::zstd_safe;
 
 use crate::folder;
 use crate::sign::{Signed, Signer};
@@ -134,20 +136,21 @@ impl File {
     /// The texts of a file of this name.
     fn open(name: &str, bytes: &[u8]) -> Result<File> {
         let (key_sha256, figures_sha256) = hashes(name).context("its name is not that of a cell")?;
-        let mut text = Vec::new();
-        let unpacking =
-            zstd::stream::Decoder::new(bytes).and_then(|unpacked| unpacked.take(MOST + 1).read_to_end(&mut text));
-        unpacking.context("it is damaged")?;
-        ensure!(text.len() as u64 <= MOST, "it has more than {MOST} bytes, unpacked");
+        let text = unpacked(bytes)?;
         #[derive(Deserialize)]
         struct Head {
             format: u32,
         }
-        let format = serde_json::from_slice::<Head>(&text).context("it is damaged")?.format;
+        let file = serde_json::from_slice::<File>(&text);
+        // Another format may have other fields.
+        let format = match &file {
+            Ok(file) => file.format,
+            Err(_) => serde_json::from_slice::<Head>(&text).context("it is damaged")?.format,
+        };
         if format != FORMAT {
             bail!("it has format {format}, and this version of Mountmark reads {FORMAT}");
         }
-        let file: File = serde_json::from_slice(&text).context("it is damaged")?;
+        let file = file.context("it is damaged")?;
         ensure!(sha256(file.figures.get().as_bytes()).starts_with(figures_sha256), "its figures were changed");
         ensure!(sha256(file.key.get().as_bytes()) == key_sha256, "its key was changed");
         if let Some(signed) = &file.signed {
@@ -155,6 +158,23 @@ impl File {
         }
         Ok(file)
     }
+}
+
+/// The text in a file's bytes. A run reads very many files: what unpacking takes is made once for each thread, since memory
+/// that is taken and given back for each costs more than the unpacking.
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>> {
+    thread_local! {
+        static UNPACKING: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    let size = zstd_safe::get_frame_content_size(bytes).ok().flatten().context("it is damaged")?;
+    ensure!(size <= MOST, "it has more than {MOST} bytes, unpacked");
+    UNPACKING.with_borrow_mut(|unpacking| {
+        let unpacking = match unpacking {
+            Some(unpacking) => unpacking,
+            None => unpacking.insert(Decompressor::new()?),
+        };
+        unpacking.decompress(bytes, size as usize).context("it is damaged")
+    })
 }
 
 /// The hashes of key and figures in a file's name; `None` if it is no entry's.

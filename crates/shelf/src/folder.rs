@@ -320,7 +320,8 @@ fn is_missing(error: &anyhow::Error) -> bool {
 /// A regular file of at most `most` bytes.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = mountmark_input::open(path)?;
-    let mut bytes = Vec::new();
+    // Room for all of it and the end, which is looked for.
+    let mut bytes = Vec::with_capacity((file.metadata()?.len().min(most) + 1) as usize);
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));

@@ -27,7 +27,7 @@ pub(super) fn module(data: &[u8]) {
     black_box(modinfo(data).map(|info| format!("{info:?}")).map_err(|error| format!("{error:#}")).is_ok());
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     out.write_all(bytes).and_then(|()| out.finish()).expect("a Vec takes every write")
 }

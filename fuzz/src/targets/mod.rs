@@ -1,5 +1,6 @@
 //! The parsers, each as a function of bytes.
 
+mod brought;
 mod definitions;
 mod files;
 mod kept;
@@ -25,7 +26,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 22] = [
     Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
     Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },
     Target { name: "catalogue", run: definitions::catalogue, changes: 300, seeds: definitions::entries },
@@ -46,6 +47,8 @@ pub const TARGETS: [Target; 20] = [
     Target { name: "disk", run: profiler::disk, changes: 300, seeds: profiler::disks },
     Target { name: "health", run: said::health, changes: 300, seeds: said::healths },
     Target { name: "module", run: files::module, changes: 300, seeds: files::modules },
+    Target { name: "program", run: brought::program, changes: 300, seeds: brought::programs },
+    Target { name: "image", run: brought::image, changes: 300, seeds: brought::images },
 ];
 
 /// Bytes as text: invalid UTF-8 is rejected before any parser sees it.

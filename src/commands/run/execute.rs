@@ -7,8 +7,10 @@ use anyhow::Result;
 use mountmark_cells::{Plan, PlannedCell};
 use mountmark_lab::OpenLab;
 use mountmark_lab::emulator::Profiler;
-use mountmark_model::{DISTURBED, Environment, counted};
-use mountmark_record::{CellRecord, CellToRecord, Profiles, RunId, RunRecord, RunStatus, Store, Timestamp};
+use mountmark_model::{DISTURBED, Environment, Sample, counted};
+use mountmark_record::{
+    CellRecord, CellToRecord, Profiles, RunId, RunRecord, RunStatus, SampleReader, Store, Timestamp,
+};
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
@@ -175,12 +177,12 @@ impl Session<'_> {
         cells: &[PlannedCell],
         progress: &mut Progress,
     ) -> Result<bool> {
-        let (mut ended, mut since) = (Vec::new(), Instant::now());
+        let (mut ended, mut since, mut reader) = (Vec::new(), Instant::now(), SampleReader::default());
         let ran = schedule::run(self.lab, cells, self.jobs, self.stop, &mut |step| {
             let mut is_measured = false;
             match step {
                 schedule::Progress::Ended(cell, result) => {
-                    let one = self.ended_cell(plan, cell, result)?;
+                    let one = self.ended_cell(plan, cell, result, &mut reader)?;
                     is_measured = one.record.environment.taken.is_none();
                     if ended.is_empty() {
                         since = Instant::now();
@@ -196,9 +198,15 @@ impl Session<'_> {
         ran.and_then(|complete| kept.map(|()| complete))
     }
 
-    fn ended_cell(&self, plan: &Plan, cell: &PlannedCell, mut result: Box<CellResult>) -> Result<EndedCell> {
+    fn ended_cell(
+        &self,
+        plan: &Plan,
+        cell: &PlannedCell,
+        mut result: Box<CellResult>,
+        reader: &mut SampleReader,
+    ) -> Result<EndedCell> {
         name_recorded(plan, cell, &mut result);
-        let mut record = record(cell, &mut result, self.environment(plan, cell)?);
+        let mut record = record(cell, &mut result, self.environment(plan, cell)?, reader);
         let profiles = self.profiles(plan, cell).unwrap_or_else(|reason| {
             record.notes.push(format!("the cell's profiles are not kept: {reason}"));
             None
@@ -297,7 +305,12 @@ fn name_recorded(plan: &Plan, cell: &PlannedCell, result: &mut CellResult) {
     samples.chain(tasks).chain(outputs).chain(devices).for_each(|task| *task = plan.recorded(cell, task));
 }
 
-fn record(cell: &PlannedCell, result: &mut CellResult, mut environment: Environment) -> CellRecord {
+fn record(
+    cell: &PlannedCell,
+    result: &mut CellResult,
+    mut environment: Environment,
+    reader: &mut SampleReader,
+) -> CellRecord {
     if !result.kernel.is_empty() {
         environment.name_kernel(&result.kernel);
     }
@@ -306,7 +319,10 @@ fn record(cell: &PlannedCell, result: &mut CellResult, mut environment: Environm
     record.ended = timestamp(result.ended);
     record.outcome = result.outcome.clone();
     record.outcomes = result.tasks.clone();
-    record.samples = std::mem::take(&mut result.samples).into();
+    for Sample { task, iteration, metric, value } in std::mem::take(&mut result.samples) {
+        reader.push((&task, iteration, &metric), value);
+    }
+    record.samples = reader.end();
     record.notes = std::mem::take(&mut result.notes);
     record.log = std::mem::take(&mut result.log);
     record

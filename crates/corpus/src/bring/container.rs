@@ -15,6 +15,7 @@ use tar::EntryType;
 
 use super::MOST;
 use super::manifest::{MOST_MANIFEST, blob, manifests, of_docker, of_index};
+use super::names::{above, plain, split};
 use crate::input::{Archive, copy};
 use crate::ustar::{self, Kind};
 
@@ -104,6 +105,22 @@ impl Layers {
         }
     }
 
+    /// The first bytes of a file; none of one that no layer has.
+    pub(super) fn head(&self, name: &[u8], most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        // The upper layer's is the one that counts.
+        for layer in 0..self.count() {
+            self.each(layer, &mut |entry| {
+                if plain(&entry.path_bytes())? == name && entry.header().entry_type().is_file() {
+                    head.clear();
+                    entry.take(most).read_to_end(&mut head)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(head)
+    }
+
     fn count(&self) -> usize {
         match &self.form {
             Form::One => 1,
@@ -148,8 +165,7 @@ impl Layers {
     /// Writes the tree's entries, those that `place` gives a place; folders first.
     pub(super) fn pack(&self, place: &dyn Fn(&[u8]) -> Option<Vec<u8>>, out: &mut impl Write) -> Result<()> {
         let kept = self.kept()?;
-        for ((layer, _), entry) in kept.folders() {
-            let _ = layer;
+        for (_, entry) in kept.folders() {
             if let Some(place) = place(&entry.name) {
                 out.write_all(&ustar::header(&place, Kind::Directory, entry.mode, entry.modified))?;
             }
@@ -202,7 +218,7 @@ impl Layers {
     }
 
     /// The entries that no upper layer hides.
-    fn kept(&self) -> Result<Kept> {
+    pub(super) fn kept(&self) -> Result<Kept> {
         let mut kept = Kept::default();
         let (mut seen, mut hidden, mut opaque) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         for layer in (0..self.count()).rev() {
@@ -246,21 +262,21 @@ impl Layers {
 
 /// Entries by layer and number in it.
 #[derive(Default)]
-struct Kept {
-    entries: BTreeMap<(usize, usize), Seen>,
+pub(super) struct Kept {
+    pub(super) entries: BTreeMap<(usize, usize), Seen>,
 }
 
 /// An entry's name and kind.
-struct Seen {
-    name: Vec<u8>,
-    what: What,
-    mode: u32,
+pub(super) struct Seen {
+    pub(super) name: Vec<u8>,
+    pub(super) what: What,
+    pub(super) mode: u32,
     /// Seconds since 1970. Programs such as make act by the times of files.
     modified: i64,
 }
 
 #[derive(PartialEq, Eq)]
-enum What {
+pub(super) enum What {
     Folder,
     File(u64),
     Link(Vec<u8>),
@@ -312,27 +328,4 @@ fn unpacked(mut file: fs::File) -> Result<Box<dyn Read>> {
     use io::Seek;
     file.rewind()?;
     Ok(Archive::of_file(file)?.unpacked()?)
-}
-
-/// A name without `.`, empty parts and slashes around it.
-fn plain(name: &[u8]) -> Result<Vec<u8>> {
-    let parts: Vec<&[u8]> = name.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
-    if parts.contains(&&b".."[..]) {
-        bail!("the entry {:?} is refused: it would leave the tree", String::from_utf8_lossy(name));
-    }
-    Ok(parts.join(&b'/'))
-}
-
-/// A name's folder and its last part.
-fn split(name: &[u8]) -> (&[u8], &[u8]) {
-    match name.iter().rposition(|byte| *byte == b'/') {
-        Some(at) => (&name[..at], &name[at + 1..]),
-        None => (b"", name),
-    }
-}
-
-/// The folders above a name, the nearest first.
-fn above(name: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let slashes = name.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    slashes.map(|at| &name[..at])
 }

@@ -80,7 +80,7 @@ impl Program {
 }
 
 /// The program that a script's first line names, without `#!`.
-fn interpreter(line: &str) -> Option<String> {
+pub(super) fn interpreter(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     match base(words.next()?) {
@@ -89,23 +89,33 @@ fn interpreter(line: &str) -> Option<String> {
     }
 }
 
+/// The processor that an ELF file with these first bytes is for, if it is not that of guests.
+pub(super) fn processor(bytes: &[u8]) -> Option<String> {
+    let [b'\x7f', b'E', b'L', b'F', class, order, ..] = *bytes else { return None };
+    let machine = [*bytes.get(18)?, *bytes.get(19)?];
+    // 2 is the order with the highest byte first.
+    let machine = if order == 2 { u16::from_be_bytes(machine) } else { u16::from_le_bytes(machine) };
+    Some(match machine {
+        // 2 is the class of 64 bits.
+        EM_X86_64 if class == 2 => return None,
+        EM_X86_64 => "x86-64 with 32-bit addresses".to_owned(),
+        EM_386 => "32-bit x86".to_owned(),
+        EM_AARCH64 => "64-bit ARM".to_owned(),
+        EM_ARM => "32-bit ARM".to_owned(),
+        EM_RISCV => "RISC-V".to_owned(),
+        EM_PPC64 => "PowerPC".to_owned(),
+        EM_S390 => "s390".to_owned(),
+        other => format!("a processor with the number {other}"),
+    })
+}
+
 fn needed(path: &Path) -> Result<Needed> {
     let size = fs::metadata(path)?.len();
     ensure!(size <= MOST_BYTES, "{} is no program: it has more than 1 GiB", path.display());
     let mut bytes = Vec::new();
     File::open(path)?.read_to_end(&mut bytes)?;
     let elf = Elf::parse(&bytes).with_context(|| format!("{} is no sound ELF file", path.display()))?;
-    if elf.header.e_machine != EM_X86_64 || !elf.is_64 {
-        let processor = match elf.header.e_machine {
-            EM_386 => "32-bit x86".to_owned(),
-            EM_X86_64 => "x86-64 with 32-bit addresses".to_owned(),
-            EM_AARCH64 => "64-bit ARM".to_owned(),
-            EM_ARM => "32-bit ARM".to_owned(),
-            EM_RISCV => "RISC-V".to_owned(),
-            EM_PPC64 => "PowerPC".to_owned(),
-            EM_S390 => "s390".to_owned(),
-            other => format!("a processor with the number {other}"),
-        };
+    if let Some(processor) = processor(&bytes) {
         bail!("{} is a program for {processor}, and guests have x86-64: build it for x86_64-linux", path.display());
     }
     let paths = if elf.runpaths.is_empty() { &elf.rpaths } else { &elf.runpaths };

@@ -4,6 +4,8 @@
 mod container;
 mod libraries;
 mod manifest;
+mod names;
+mod start;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +26,7 @@ use crate::ustar::{self, Kind};
 use crate::{Keep, Progress, cache};
 use container::Layers;
 use libraries::Program;
+pub use start::refusal;
 
 /// A file or folder that is larger stays on the second disk: copying it to where tasks run would take long.
 pub const LARGE: u64 = 64 << 20;

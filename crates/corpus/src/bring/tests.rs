@@ -247,3 +247,89 @@ fn times_of_an_archives_files_are_kept() {
     let times: Vec<u64> = archive.entries().unwrap().map(|entry| entry.unwrap().header().mtime().unwrap()).collect();
     assert_eq!(times, [7, 1_000_000_000, 1_000_000_001]);
 }
+
+/// Why a program cannot start in a root of these files: name, mode, contents.
+fn refused_in(entries: &[(&str, u32, &[u8])], program: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, mode, contents) in entries {
+        let mut header = Header::new_gnu();
+        let is_link = *mode == 0;
+        header.set_entry_type(if is_link { EntryType::Symlink } else { FILE });
+        header.set_mode(if is_link { 0o777 } else { *mode });
+        header.set_size(if is_link { 0 } else { contents.len() as u64 });
+        if is_link {
+            header.set_link_name(std::str::from_utf8(contents).unwrap()).unwrap();
+        }
+        builder.append_data(&mut header, name, if is_link { &b""[..] } else { contents }).unwrap();
+        // The same as a folder.
+        let path = folder.path().join("tree").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if is_link {
+            std::os::unix::fs::symlink(std::str::from_utf8(contents).unwrap(), &path).unwrap();
+        } else {
+            fs::write(&path, contents).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+        }
+    }
+    let archive = folder.path().join("root.tar");
+    fs::write(&archive, builder.into_inner().unwrap()).unwrap();
+    let [one, other] = [archive, folder.path().join("tree")]
+        .map(|path| refusal(&root(&path, false), program, "/usr/local/bin:/bin").unwrap());
+    assert_eq!(one, other, "{program}");
+    one
+}
+
+#[test]
+fn a_program_that_cannot_start_in_a_root_is_refused() {
+    let mut arm = fs::read("/proc/self/exe").unwrap()[..64].to_vec();
+    let own = arm.clone();
+    arm[18] = 183;
+    let entries: &[(&str, u32, &[u8])] = &[
+        ("bin/dash", 0o755, &own),
+        ("bin/sh", 0, b"dash"),
+        ("bin/tool", 0o755, &own),
+        ("bin/arm", 0o755, &arm),
+        ("bin/plain", 0o644, &own),
+        ("bin/good", 0o755, b"#!/bin/sh -e\n"),
+        ("bin/bad", 0o755, b"#!/usr/bin/perl\n"),
+        ("bin/out", 0, b"../../../../bin/tool"),
+        ("bin/away", 0, b"/opt/tool"),
+        ("bin/loop", 0, b"loop"),
+        ("test/own", 0o755, &own),
+    ];
+    for program in ["tool", "/bin/tool", "good", "/bin/out", "./own", "../bin/tool"] {
+        assert_eq!(refused_in(entries, program), None, "{program}");
+    }
+    for (program, part) in [
+        ("nosuch", "nosuch is in no folder of its PATH, /usr/local/bin:/bin; add it"),
+        ("/bin/nosuch", "/bin/nosuch is not in it; add it"),
+        ("./tool", "/test/tool is not in it"),
+        ("arm", "/bin/arm is a program for 64-bit ARM"),
+        ("/bin/plain", "may not be run; give it the right"),
+        ("/bin", "/bin is a folder; name a program"),
+        ("bad", "/bin/bad is started by /usr/bin/perl, and /usr is not in it"),
+        ("/bin/away", "/bin/away is a link to /opt, which is not in it"),
+        ("/bin/loop", "leads to itself"),
+    ] {
+        let reason = refused_in(entries, program).unwrap_or_default();
+        assert!(reason.contains(part), "{program}: {reason:?}");
+    }
+    assert!(refused_in(&entries[2..], "tool").unwrap().contains("commands are started by /bin/sh"));
+    // A shell of many programs has more than there are files.
+    let own_programs: &[(&str, u32, &[u8])] = &[("bin/busybox", 0o755, &own), ("bin/sh", 0, b"/bin/busybox")];
+    assert_eq!(refused_in(own_programs, "ls"), None);
+}
+
+#[test]
+fn a_name_that_no_file_can_have_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = Header::new_gnu();
+    header.set_size(1);
+    builder.append_data(&mut header, "a/".repeat(3000) + "b", &b"x"[..]).unwrap();
+    let path = folder.path().join("root.tar");
+    fs::write(&path, builder.into_inner().unwrap()).unwrap();
+    let reason = brought(&root(&path, false)).unwrap_err();
+    assert!(reason.contains("longer than 4096 bytes"), "{reason}");
+}

@@ -19,7 +19,7 @@ mod witness;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -64,7 +64,7 @@ struct Emulator {
     qemu: String,
     /// As [`Wanted::brought`].
     brought: Option<PathBuf>,
-    images: Mutex<BTreeMap<String, Image>>,
+    images: Mutex<BTreeMap<String, Arc<Image>>>,
     /// Modules that are no part of the kernel, by the package of their source.
     built: Mutex<BTreeMap<String, Built>>,
     /// Set when a guest has booted under KVM.
@@ -92,7 +92,7 @@ impl Emulator {
         Ok(Emulator { lab, clock, options, kernel, modules, qemu, brought, images, built, booted, _in_use: in_use })
     }
 
-    fn image(&self, cell: &Cell) -> Result<Image> {
+    fn image(&self, cell: &Cell) -> Result<Arc<Image>> {
         let built = self.built(&cell.configuration.base().filesystem)?;
         let wanted = Wanted { brought: self.brought.clone(), built, ..wanted(cell) };
         let key = format!("{wanted:?}");
@@ -102,7 +102,7 @@ impl Emulator {
             image.mark_used();
             return Ok(image.clone());
         }
-        let image = Builder::new(&self.options.cache, &self.kernel)?.build(&wanted)?;
+        let image = Arc::new(Builder::new(&self.options.cache, &self.kernel)?.build(&wanted)?);
         images.insert(key, image.clone());
         Ok(image)
     }
@@ -300,7 +300,7 @@ impl OpenLab for Emulator {
     }
 
     fn programs(&self, cell: &Cell) -> Result<Option<Vec<String>>> {
-        Ok(Some(self.image(cell)?.programs).filter(|programs| !programs.is_empty()))
+        Ok(Some(self.image(cell)?.programs.clone()).filter(|programs| !programs.is_empty()))
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
@@ -318,7 +318,7 @@ impl OpenLab for Emulator {
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {
         let image = self.image(cell)?;
-        let mut packages = image.packages;
+        let mut packages = image.packages.clone();
         if !self.kernel.version.is_empty() {
             packages.insert(format!("linux-image-{}", self.kernel.release), self.kernel.version.clone());
         }
@@ -326,7 +326,7 @@ impl OpenLab for Emulator {
             kernel: self.kernel.release.clone(),
             emulator: self.qemu.clone(),
             packages,
-            image: image.sha256,
+            image: image.sha256.clone(),
             guest: GuestProgram::get()?.sha256.clone(),
             kernel_image: self.kernel.sha256.clone(),
             clock: match self.clock {

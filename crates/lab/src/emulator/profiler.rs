@@ -162,7 +162,7 @@ impl Profiler {
     /// The code of the programs and libraries in a cell's image, and of those that a user brings. This program's own is the
     /// line of its process.
     fn code(&self, cell: &Cell) -> Result<Arc<Code>> {
-        let image = self.lab.image(cell)?.path;
+        let image = self.lab.image(cell)?.path.clone();
         let brought =
             cell.second_disk.as_ref().filter(|_| cell.root.is_some()).map(|second| PathBuf::from(&second.tar));
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);

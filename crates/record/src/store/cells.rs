@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{Store, devices, json, outputs};
 use crate::error::StoreError;
-use crate::{CellRecord, DeviceUse, Output, Profiles, RunId, SampleRef, TaskOutcome};
+use crate::{CellRecord, DeviceUse, Output, Profiles, RunId, SampleRef, Samples, TaskOutcome};
 
 /// A cell that has ended, with what is kept of it beside its figures.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,8 @@ impl Store {
 
     /// Like [`Store::record_cell_with`] for several, of which all are stored or none.
     pub fn record_cells(&self, run: &RunId, cells: &[CellToRecord]) -> Result<(), StoreError> {
-        cells.iter().try_for_each(|one| check_samples(one.cell))?;
+        let mut checked = Vec::new();
+        cells.iter().try_for_each(|one| check_samples(one.cell, &mut checked))?;
         let transaction = self.write()?;
         let number = self.own_run(run)?;
         let mut packing = devices::Packing::default();
@@ -105,8 +106,19 @@ impl Store {
                 statement.execute(params![id, position, text])?;
             }
             let mut statement = self.connection.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-            for (position, sample) in (0_i64..).zip(&cell.samples) {
-                statement.execute(params![id, position, sample.task, sample.iteration, sample.metric, sample.value])?;
+            let mut last = None;
+            // There may be millions: what is as in the last one is not bound again.
+            statement.raw_bind_parameter(1, id)?;
+            for (position, SampleRef { task, iteration, metric, value }) in (0_i64..).zip(&cell.samples) {
+                if last != Some((task, iteration)) {
+                    statement.raw_bind_parameter(3, task)?;
+                    statement.raw_bind_parameter(4, iteration)?;
+                    last = Some((task, iteration));
+                }
+                statement.raw_bind_parameter(2, position)?;
+                statement.raw_bind_parameter(5, metric)?;
+                statement.raw_bind_parameter(6, value)?;
+                statement.raw_execute()?;
             }
             Ok(id)
         };
@@ -114,28 +126,24 @@ impl Store {
     }
 }
 
-/// Rejects samples that would corrupt figures computed from them.
-fn check_samples(cell: &CellRecord) -> Result<(), StoreError> {
-    let mut seen = HashSet::with_capacity(cell.samples.len());
-    for sample in &cell.samples {
-        let SampleRef { task, iteration, metric, value } = sample;
-        if !value.is_finite() {
-            return Err(StoreError::NotFinite {
-                index: cell.index,
-                task: task.to_owned(),
-                iteration,
-                metric: metric.to_owned(),
-                value,
-            });
-        }
+/// Rejects samples that would corrupt figures computed from them. `distinct` are those that have no figure twice.
+fn check_samples<'a>(cell: &'a CellRecord, distinct: &mut Vec<&'a Samples>) -> Result<(), StoreError> {
+    let samples = &cell.samples;
+    if let Some(SampleRef { task, iteration, metric, value }) = samples.iter().find(|sample| !sample.value.is_finite())
+    {
+        let (task, metric) = (task.to_owned(), metric.to_owned());
+        return Err(StoreError::NotFinite { index: cell.index, task, iteration, metric, value });
+    }
+    if distinct.iter().any(|known| known.is_like(samples)) {
+        return Ok(());
+    }
+    let mut seen = HashSet::with_capacity(samples.len());
+    for SampleRef { task, iteration, metric, .. } in samples {
         if !seen.insert((task, iteration, metric)) {
-            return Err(StoreError::DuplicateSample {
-                index: cell.index,
-                task: task.to_owned(),
-                iteration,
-                metric: metric.to_owned(),
-            });
+            let (task, metric) = (task.to_owned(), metric.to_owned());
+            return Err(StoreError::DuplicateSample { index: cell.index, task, iteration, metric });
         }
     }
+    distinct.push(samples);
     Ok(())
 }

@@ -65,7 +65,9 @@ fn line(words: &[String]) -> String {
 /// # Errors
 /// What that lab does not take, as a sentence's end.
 pub fn confirm(catalogue: &Catalogue, search: &Search, answer: &str, others: &[&str]) -> Result<String, String> {
-    let can = |name: &str| configurations_for(Lab::Host, catalogue, &[name.to_owned()]);
+    let real =
+        Lab::ALL.iter().copied().find(|lab| !lab.capabilities().guest).ok_or("on a real disk: no lab has one")?;
+    let can = |name: &str| configurations_for(real, catalogue, &[name.to_owned()]);
     let reason = |error: PlanError| format!("on a real disk: {error}");
     can(answer).map_err(reason)?;
     let mut both = vec![answer];
@@ -74,7 +76,7 @@ pub fn confirm(catalogue: &Catalogue, search: &Search, answer: &str, others: &[&
         None => others.first().map_or(Ok(()), |first| can(first).map(drop)).map_err(reason)?,
     }
     let arguments = search.arguments;
-    let mut words: Vec<String> = ["sudo", "mountmark", "run", "--lab", "host"].map(str::to_owned).into();
+    let mut words: Vec<String> = ["sudo", "mountmark", "run", "--lab", real.name()].map(str::to_owned).into();
     words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), both.join(",")]);
     words.extend(["--precision".into(), "2%".into(), "--scale".into(), search.scale()]);
     if let Some(file) = arguments.also.iter().find(|path| path.extension().is_some_and(|ending| ending == "json")) {
@@ -112,7 +114,7 @@ mod tests {
     fn what_has_commands_of_its_own_is_made_by_those() {
         for (text, made, mounted) in [
             ("zfs", "zpool create ", "mount "),
-            ("overlay@xfs", "mkfs.xfs ", "mount "),
+            ("overlay@xfs", "mkfs.xfs ", "sh -c "),
             ("gocryptfs", "mkfs.", "gocryptfs "),
         ] {
             let found = recipe(text);

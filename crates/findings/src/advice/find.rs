@@ -5,7 +5,10 @@
 //! number of configurations that the whole search has measured: the best of many looks better than it is. That is
 //! Bonferroni's correction, since what a search drops on its way counts too.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub(super) mod before;
+pub(super) mod decide;
+
+use std::collections::BTreeMap;
 
 use mountmark_crash::campaign::{Campaign, Standing};
 use mountmark_model::Better;
@@ -117,43 +120,6 @@ pub struct Candidate {
     pub filesystem: String,
     /// The options that are not its defaults.
     pub options: Vec<String>,
-}
-
-/// Configurations by their mean speed, the fastest first; without those that have a repeat without a figure.
-pub fn in_order<'a>(speeds: &Speeds, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
-    let mean_of = |candidate: &Candidate| {
-        let all: Vec<f64> = speeds.get(&candidate.name)?.iter().copied().collect::<Option<_>>()?;
-        mean(&all)
-    };
-    let mut found: Vec<(&Candidate, f64)> =
-        candidates.iter().filter_map(|candidate| Some((candidate, mean_of(candidate)?))).collect();
-    found.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.options.len().cmp(&other.0.options.len())));
-    found.into_iter().map(|(candidate, _)| candidate).collect()
-}
-
-/// The answer of a search: the configuration with the fewest options that is shown to be faster than `simplest` and is not
-/// shown to be slower than the fastest; `simplest` itself if nothing is faster. `None` if nothing has figures.
-pub fn decide<'a>(
-    speeds: &Speeds,
-    candidates: &'a [Candidate],
-    simplest: &str,
-    searched: usize,
-) -> Option<&'a Candidate> {
-    let order = in_order(speeds, candidates);
-    let fastest = *order.first()?;
-    let Some(simple) = order.iter().find(|candidate| candidate.name == simplest) else { return Some(fastest) };
-    let is_shown = |gain: &Option<Gain>| gain.is_some_and(|gain| gain.shown && gain.ratio > 1.0);
-    // All that was searched is one family, as in the table of the answer.
-    let all: Vec<&str> = speeds.keys().map(String::as_str).collect();
-    let faster = gains(speeds, &all.iter().map(|one| (*one, simplest)).collect::<Vec<_>>(), searched);
-    let pairs: Vec<(&str, &str)> = order.iter().map(|one| (fastest.name.as_str(), one.name.as_str())).collect();
-    let behind = gains(speeds, &pairs, 1);
-    let is_able = |(place, one): &(usize, &&Candidate)| {
-        let at = all.iter().position(|name| *name == one.name);
-        at.is_some_and(|at| is_shown(&faster[at])) && !is_shown(&behind[*place])
-    };
-    let able = order.iter().enumerate().filter(is_able).map(|(_, one)| *one);
-    Some(able.min_by_key(|one| one.options.len()).unwrap_or(simple))
 }
 
 /// What an option does on a file system, as the screening found.
@@ -348,7 +314,7 @@ pub struct Advice {
     pub words: Vec<String>,
     /// The answer of before, if it was asked again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Before>,
+    pub before: Option<before::Before>,
 }
 
 /// How a configuration is made and mounted.
@@ -373,62 +339,4 @@ pub struct OnMachines {
     pub beside: String,
     /// Whether the order holds for all costs, or what turns it.
     pub survival: Survival,
-}
-
-/// An answer of before.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Before {
-    /// What it said.
-    pub sentence: String,
-    /// The release of its kernel.
-    pub kernel: String,
-    /// Its configuration, as `--fs` takes it.
-    pub name: String,
-    /// As [`Advice::versions`]; empty if an older program answered.
-    pub versions: BTreeMap<String, String>,
-    /// Speeds of its configurations, as [`Tried::speed`]; empty if an older program answered.
-    pub speeds: BTreeMap<String, f64>,
-    /// Its fields of [`GROUND`], as texts.
-    pub ground: Vec<String>,
-}
-
-/// Fields of [`Advice`] of which each changes speeds: answers that have the same of all can be compared.
-pub const GROUND: [&str; 7] = ["work", "machine", "disk", "scale", "seed", "room", "age"];
-
-/// What changed between two answers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Changed {
-    /// Name, version then, version now; of what was not there then, or is not now, an empty one.
-    pub versions: Vec<(String, String, String)>,
-    /// Configurations, and their speed now over that then: of the two answers, and of what both were compared with.
-    pub speeds: Vec<(String, f64)>,
-}
-
-/// What changed since the answer of before.
-pub(super) fn changed(advice: &Advice, before: &Before) -> Changed {
-    let names: BTreeSet<&String> = match before.versions.is_empty() {
-        true => BTreeSet::new(),
-        false => before.versions.keys().chain(advice.versions.keys()).collect(),
-    };
-    let of = |versions: &BTreeMap<String, String>, name: &String| versions.get(name).cloned().unwrap_or_default();
-    let versions = names.into_iter().filter_map(|name| {
-        let (then, now) = (of(&before.versions, name), of(&advice.versions, name));
-        (then != now).then(|| (name.clone(), then, now))
-    });
-    let null = || "null".to_owned();
-    let own = |option: &Option<String>| option.clone().unwrap_or_else(null);
-    let Advice { work, machine, disk, scale, seed, room, age, .. } = advice;
-    let texts = [work.clone(), machine.clone(), disk.clone(), scale.clone(), seed.to_string(), own(room), own(age)];
-    let is_same = before.ground == texts;
-    let now = |name: &String| advice.tried.iter().find(|one| is_same && one.configuration == *name)?.speed;
-    let mut named: Vec<&String> = vec![&advice.answer.name, &before.name, &advice.simplest];
-    named.extend(advice.second.iter().map(|second| &second.configuration));
-    let mut speeds: Vec<(String, f64)> = Vec::new();
-    for name in named {
-        let ratio = before.speeds.get(name).zip(now(name)).map(|(then, now)| now / then);
-        if let Some(ratio) = ratio.filter(|_| speeds.iter().all(|(known, _)| known != name)) {
-            speeds.push((name.clone(), ratio));
-        }
-    }
-    Changed { versions: versions.collect(), speeds }
 }

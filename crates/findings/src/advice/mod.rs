@@ -3,9 +3,11 @@
 mod find;
 mod say;
 pub(crate) mod show;
+pub use find::before::{Before, GROUND};
+pub use find::decide::{decide, in_order};
 pub use find::{
-    Advice, Before, Broken, Candidate, Foretold, GROUND, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe,
-    Screened, Speeds, Tried, Turn, decide, gain, gains, in_order, order, speeds, speeds_at,
+    Advice, Broken, Candidate, Foretold, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe, Screened, Speeds,
+    Tried, Turn, gain, gains, order, speeds, speeds_at,
 };
 pub use say::confirmed;
 pub use show::Advised;

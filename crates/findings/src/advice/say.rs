@@ -3,9 +3,8 @@
 use mountmark_document::number::{and, counted};
 use mountmark_record::RunRecord;
 
-use crate::advice::find::{
-    self, Advice, Before, Candidate, Foretold, OnMachines, Order, PowerCuts, Turn, gains, speeds,
-};
+use crate::advice::find::before::{Before, changed};
+use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Turn, gains, speeds};
 use crate::effects::find::Gain;
 use crate::{crash, robustness};
 
@@ -68,7 +67,7 @@ pub(crate) fn before(advice: &Advice) -> Option<String> {
     let before = advice.before.as_ref()?;
     let Before { sentence, kernel, name, .. } = before;
     let is = if *name == advice.answer.name { "The answer is the same" } else { "The answer is another" };
-    let changed = find::changed(advice, before);
+    let changed = changed(advice, before);
     let or_none = |version: &String| if version.is_empty() { "none".to_owned() } else { version.clone() };
     let version =
         |(name, then, now): &(String, String, String)| format!("{name} {} is {}", or_none(then), or_none(now));

@@ -4,9 +4,10 @@ use mountmark_model::promises::Level;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
+use crate::advice::find::before::Before;
+use crate::advice::find::decide::{decide, in_order};
 use crate::advice::find::{
-    Advice, Before, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Speeds, Tried, Turn,
-    decide, gain, in_order,
+    Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Speeds, Tried, Turn, gain,
 };
 use crate::advice::say;
 use crate::advice::say::confirmed;

@@ -1,0 +1,43 @@
+//! How a search decides between what it measured.
+
+use mountmark_stats::summary::mean;
+
+use crate::advice::find::{Candidate, Speeds, gains};
+use crate::effects::find::Gain;
+
+/// Configurations by their mean speed, the fastest first; without those that have a repeat without a figure.
+pub fn in_order<'a>(speeds: &Speeds, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
+    let mean_of = |candidate: &Candidate| {
+        let all: Vec<f64> = speeds.get(&candidate.name)?.iter().copied().collect::<Option<_>>()?;
+        mean(&all)
+    };
+    let mut found: Vec<(&Candidate, f64)> =
+        candidates.iter().filter_map(|candidate| Some((candidate, mean_of(candidate)?))).collect();
+    found.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.options.len().cmp(&other.0.options.len())));
+    found.into_iter().map(|(candidate, _)| candidate).collect()
+}
+
+/// The answer of a search: the configuration with the fewest options that is shown to be faster than `simplest` and is not
+/// shown to be slower than the fastest; `simplest` itself if nothing is faster. `None` if nothing has figures.
+pub fn decide<'a>(
+    speeds: &Speeds,
+    candidates: &'a [Candidate],
+    simplest: &str,
+    searched: usize,
+) -> Option<&'a Candidate> {
+    let order = in_order(speeds, candidates);
+    let fastest = *order.first()?;
+    let Some(simple) = order.iter().find(|candidate| candidate.name == simplest) else { return Some(fastest) };
+    let is_shown = |gain: &Option<Gain>| gain.is_some_and(|gain| gain.shown && gain.ratio > 1.0);
+    // All that was searched is one family, as in the table of the answer.
+    let all: Vec<&str> = speeds.keys().map(String::as_str).collect();
+    let faster = gains(speeds, &all.iter().map(|one| (*one, simplest)).collect::<Vec<_>>(), searched);
+    let pairs: Vec<(&str, &str)> = order.iter().map(|one| (fastest.name.as_str(), one.name.as_str())).collect();
+    let behind = gains(speeds, &pairs, 1);
+    let is_able = |(place, one): &(usize, &&Candidate)| {
+        let at = all.iter().position(|name| *name == one.name);
+        at.is_some_and(|at| is_shown(&faster[at])) && !is_shown(&behind[*place])
+    };
+    let able = order.iter().enumerate().filter(is_able).map(|(_, one)| *one);
+    Some(able.min_by_key(|one| one.options.len()).unwrap_or(simple))
+}

@@ -7,6 +7,9 @@ use crate::remarks;
 use crate::run::show::about::about;
 use crate::view::View;
 
+/// Names that stand above the tables, which have all.
+const NAMED: usize = 24;
+
 /// The answer stands above, as a page's opening.
 pub(crate) fn conclusions(view: &View) -> Vec<Block> {
     let opening = Opening::of(view.findings());
@@ -25,7 +28,12 @@ pub(crate) fn conclusions(view: &View) -> Vec<Block> {
 pub(crate) fn compared(view: &View) -> Vec<Block> {
     let findings = view.findings();
     let fact = |label: &str, text: String| Block::Fact(label.into(), text);
-    let mut out = vec![fact(kind(findings)[1], findings.headings.join(", "))];
+    let mut names = findings.headings.clone();
+    if names.len() > NAMED {
+        let more = names.split_off(NAMED).len();
+        names.push(format!("and {more} more"));
+    }
+    let mut out = vec![fact(kind(findings)[1], names.join(", "))];
     if let Some(name) = findings.headings.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(fact("baseline", format!("{name}: ratios are to it")));
     }

@@ -27,7 +27,7 @@ fn the_answer_has_its_evidence() {
     let page = lab.path("answer.html").to_string_lossy().into_owned();
     // The work has one size: looking for a scale would tell nothing.
     let words =
-        ["--suite", &suite, "--scale", "1", "--fs", "nilfs2,jfs", "--budget", "2m", "--also", &json, "--also", &page];
+        ["--suite", &suite, "--scale", "1", "--fs", "nilfs2,jfs", "--budget", "4m", "--also", &json, "--also", &page];
     let ran = advise(&lab, &words).ended_with(0);
     ran.says(&["2 file systems with their defaults", "screening of options", "in 2 repeats"]);
     assert!(ran.stdout.contains("\nTake nilfs2"), "{}", ran.text());
@@ -54,14 +54,7 @@ fn the_answer_has_its_evidence() {
     let again = advise(&lab, &words).ended_with(0);
     assert!(!again.stderr.contains(", 1 measured"), "{}", again.text());
     let same: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(same["answer"], found["answer"]);
-    // It goes on where the budget ended: what was measured often enough then is the same now.
-    for one in found["tried"].as_array().unwrap() {
-        let now =
-            same["tried"].as_array().unwrap().iter().find(|now| now["configuration"] == one["configuration"]).unwrap();
-        assert_eq!(now["speed"], one["speed"], "{same}");
-        assert!(now["repeats"] != one["repeats"] || now["gain"] == one["gain"], "{now} {one}");
-    }
+    assert_eq!((&same["answer"], &same["tried"]), (&found["answer"], &found["tried"]));
 
     // Asked again, it says what it was; what is said otherwise stands in the place of what was said.
     let then = advise(&lab, &["--again", &json, "--budget", "1s", "--format", "json"]).ended_with(0);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Parser;
-use mountmark_findings::advice::{Before, GROUND};
+use mountmark_findings::advice::{Before, ground};
 use mountmark_record::RunRecord;
 use serde_json::Value;
 
@@ -96,11 +96,7 @@ pub fn load(path: &Path, now: &Arguments) -> Result<(Arguments, Vec<String>, Bef
     let versions = versions.map(|(name, version)| (name.clone(), field(version))).collect();
     let speed = |one: &Value| Some((one["configuration"].as_str()?.to_owned(), one["speed"].as_f64()?));
     let speeds = found["tried"].as_array().into_iter().flatten().filter_map(speed).collect();
-    let ground = GROUND.map(|name| match &found[name] {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    let before = Before { sentence, kernel, name, versions, speeds, ground: ground.into() };
+    let before = Before { sentence, kernel, name, versions, speeds, ground: ground(&found) };
     let old: Vec<String> = found["words"].as_array().into_iter().flatten().map(field).collect();
     let (options, command) = old.split_at(old.iter().position(|word| word == "--").unwrap_or(old.len()));
     let all = [options, &self::words()?, command].concat();

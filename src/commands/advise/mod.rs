@@ -204,7 +204,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     let others = turns::compared(&answer, second.as_ref(), &simplest);
     let costs = turns::on_machines(catalogue, search, &answer, &others)?;
     let turns = turns::ask(search, &answer, &others)?;
-    let confirm = recipe::confirm(catalogue, search, &name, &others.iter().map(String::as_str).collect::<Vec<_>>());
+    let confirm = recipe::confirm(catalogue, search, &name, &others);
     search.runs.not_asked.extend(confirm.as_ref().err().cloned());
     let all = search.race.tried.clone();
     let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();

@@ -64,7 +64,7 @@ fn line(words: &[String]) -> String {
 ///
 /// # Errors
 /// What that lab does not take, as a sentence's end.
-pub fn confirm(catalogue: &Catalogue, search: &Search, answer: &str, others: &[&str]) -> Result<String, String> {
+pub fn confirm(catalogue: &Catalogue, search: &Search, answer: &str, others: &[String]) -> Result<String, String> {
     let real =
         Lab::ALL.iter().copied().find(|lab| !lab.capabilities().guest).ok_or("on a real disk: no lab has one")?;
     let can = |name: &str| configurations_for(real, catalogue, &[name.to_owned()]);

@@ -6,7 +6,7 @@ use anyhow::Result;
 use mountmark_cells::Plan;
 use mountmark_findings::advice::{self, Candidate, LeftOut, Speeds};
 use mountmark_model::Bytes;
-use mountmark_record::{CellRecord, RunRecord};
+use mountmark_record::{CellRecord, RunRecord, Timestamp};
 
 use super::Arguments;
 use super::race::{Measured, Track};
@@ -131,7 +131,7 @@ impl<'a> Runs<'a> {
         if let Some(on) = arguments.on.as_ref().filter(|_| !more.contains(&"--profile")) {
             words.extend(["--on".to_owned(), on.text.clone()]);
         }
-        let (begin, at) = (Instant::now(), run::now());
+        let (begin, at) = (Instant::now(), Timestamp::now().0);
         match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
             Ok(run) => {
                 let is_fresh = |cell: &&CellRecord| cell.environment.taken.as_ref().is_none_or(|taken| taken.at >= at);

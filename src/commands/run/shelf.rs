@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_lab::OpenLab;
 use mountmark_model::Lab;
+use mountmark_record::Timestamp;
 use mountmark_shelf::{Access, Folder, How, Keys, Shelf, Shelved, Signer, Trust};
 
 use crate::common::{self, WrongUse};
@@ -52,7 +53,7 @@ impl ShelfOptions {
 
     /// For several runs of one search: with --fresh, what was measured since now is taken.
     pub fn since_now(self) -> ShelfOptions {
-        ShelfOptions { since: Some(now()), ..self }
+        ShelfOptions { since: Some(Timestamp::now().0), ..self }
     }
 
     /// As arguments.
@@ -114,11 +115,6 @@ impl ShelfOptions {
         let how = How { not_before, verify: self.verify, seed };
         Ok(Some(Shelved::new(lab, shelf, how)))
     }
-}
-
-/// Milliseconds since 1970, as shelves have times.
-pub fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 /// A shelf that an option or a word of the command line names.

@@ -3,7 +3,7 @@
 mod find;
 mod say;
 pub(crate) mod show;
-pub use find::before::{Before, GROUND};
+pub use find::before::{Before, ground};
 pub use find::decide::{decide, in_order};
 pub use find::{
     Advice, Broken, Candidate, Foretold, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe, Screened, Speeds,

@@ -4,7 +4,7 @@ use mountmark_model::promises::Level;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
-use crate::advice::find::before::Before;
+use crate::advice::find::before::{Before, ground};
 use crate::advice::find::decide::{decide, in_order};
 use crate::advice::find::{
     Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Speeds, Tried, Turn, gain,
@@ -187,7 +187,8 @@ fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() 
     found.versions = versions("6.12.117");
     found.tried[1].speed = Some(2.2);
     let speeds = BTreeMap::from([("ext4".to_owned(), 2.0)]);
-    let ground = ["varmail", "modern", "ssd", "1", "1", "null", "null"].map(str::to_owned).into();
+    let answer = serde_json::json!({"work": "varmail", "machine": "modern", "disk": "ssd", "scale": "1", "seed": 1});
+    let ground = ground(&answer);
     let comparable = Before { versions: versions("6.1.150"), speeds, ground, ..before("ext4") };
     found.before = Some(comparable.clone());
     let text = say::before(&found).unwrap();

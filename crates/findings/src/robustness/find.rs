@@ -8,7 +8,7 @@ pub(crate) mod corner;
 pub(crate) mod costs;
 pub(crate) mod whole;
 
-use mountmark_model::{Metric, Work, WorkTimes};
+use mountmark_model::{Better, Metric, Work, WorkTimes};
 use mountmark_record::{CellWork, RunRecord, TaskWork};
 use serde::Serialize;
 
@@ -143,11 +143,17 @@ fn ordered(series: &Series, family: &Family, task: usize, options: &Options) -> 
     }
     let all = 0..series.blocks.len();
     let better = |(one, other): &(usize, usize)| {
-        let (Some(one), Some(other)) = (series.median(*one), series.median(*other)) else { return false };
-        let ratio = if series.metric.better == mountmark_model::Better::Lower { other / one } else { one / other };
-        ratio.is_finite() && libm::log(ratio) >= options.ln_matters() && ratio > 1.0
+        let ratio = faster_by(series, *one, *other);
+        ratio.is_some_and(|ratio| libm::log(ratio) >= options.ln_matters() && ratio > 1.0)
     };
     all.clone().flat_map(|one| all.clone().map(move |other| (one, other))).filter(better).collect()
+}
+
+/// The speed of a configuration over that of another, by their medians; `None` where that is no positive number.
+fn faster_by(series: &Series, one: usize, other: usize) -> Option<f64> {
+    let (one, other) = (series.median(one)?, series.median(other)?);
+    let ratio = if series.metric.better == Better::Lower { other / one } else { one / other };
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
 /// The work of a run's configurations.

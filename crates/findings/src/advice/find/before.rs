@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::advice::find::Advice;
 
@@ -19,12 +20,14 @@ pub struct Before {
     pub versions: BTreeMap<String, String>,
     /// Speeds of its configurations, as [`Tried::speed`]; empty if an older program answered.
     pub speeds: BTreeMap<String, f64>,
-    /// Its fields of [`GROUND`], as texts.
-    pub ground: Vec<String>,
+    /// As [`ground`] has it.
+    pub ground: Vec<Value>,
 }
 
-/// Fields of [`Advice`] of which each changes speeds: answers that have the same of all can be compared.
-pub const GROUND: [&str; 7] = ["work", "machine", "disk", "scale", "seed", "room", "age"];
+/// What of a written answer changes its speeds: those of two that have the same of all can be compared.
+pub fn ground(answer: &Value) -> Vec<Value> {
+    ["work", "machine", "disk", "scale", "seed", "room", "age"].map(|field| answer[field].clone()).into()
+}
 
 /// What changed between two answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,11 +49,7 @@ pub(crate) fn changed(advice: &Advice, before: &Before) -> Changed {
         let (then, now) = (of(&before.versions, name), of(&advice.versions, name));
         (then != now).then(|| (name.clone(), then, now))
     });
-    let null = || "null".to_owned();
-    let own = |option: &Option<String>| option.clone().unwrap_or_else(null);
-    let Advice { work, machine, disk, scale, seed, room, age, .. } = advice;
-    let texts = [work.clone(), machine.clone(), disk.clone(), scale.clone(), seed.to_string(), own(room), own(age)];
-    let is_same = before.ground == texts;
+    let is_same = serde_json::to_value(advice).is_ok_and(|advice| before.ground == ground(&advice));
     let now = |name: &String| advice.tried.iter().find(|one| is_same && one.configuration == *name)?.speed;
     let mut named: Vec<&String> = vec![&advice.answer.name, &before.name, &advice.simplest];
     named.extend(advice.second.iter().map(|second| &second.configuration));

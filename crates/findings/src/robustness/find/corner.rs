@@ -39,6 +39,12 @@ pub struct ClassCost {
     pub cost: f64,
 }
 
+/// The smallest change of one class's cost, of those that turn an order.
+pub(crate) fn turns_at(costs: impl Iterator<Item = ClassCost>) -> Option<Survival> {
+    let nearest = costs.min_by(|one, other| libm::log(one.cost).abs().total_cmp(&libm::log(other.cost).abs()));
+    nearest.map(|ClassCost { work, cost }| Survival::TurnsAt { work, cost })
+}
+
 /// `longer`: how much longer the slower one takes, by class.
 pub(crate) fn survival(longer: &Times, costs: &[CostRange]) -> Survival {
     let of = |work: Work| longer[work as usize];
@@ -61,10 +67,8 @@ pub(crate) fn survival(longer: &Times, costs: &[CostRange]) -> Survival {
     }
     let alone = taken.iter().filter(|(most, _)| *most >= whole);
     let alone = alone.map(|(_, end)| ClassCost { work: end.work, cost: 1.0 - whole / of(end.work) });
-    // By the smallest change of a cost.
-    let nearest = alone.min_by(|one, other| libm::log(one.cost).abs().total_cmp(&libm::log(other.cost).abs()));
-    if let Some(ClassCost { work, cost }) = nearest {
-        return Survival::TurnsAt { work, cost };
+    if let Some(turns) = turns_at(alone) {
+        return turns;
     }
     let mut left = whole;
     let mut together = Vec::new();

@@ -1,13 +1,13 @@
 //! Whether one configuration is faster than another over all tasks of a work, whatever classes of work cost.
 
-use mountmark_model::{Better, Work};
+use mountmark_model::Work;
 use mountmark_record::RunRecord;
 
 use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
-use crate::robustness::find::Worked;
-use crate::robustness::find::corner::{ClassCost, Survival, Times};
+use crate::robustness::find::corner::{ClassCost, Survival, Times, turns_at};
 use crate::robustness::find::costs::{CostRange, CostsAsked};
+use crate::robustness::find::{Worked, faster_by};
 
 /// Halvings of a range of costs until the cost that turns an order is found.
 const HALVINGS: usize = 30;
@@ -31,7 +31,7 @@ pub fn over_all_tasks(run: &RunRecord, asked: &CostsAsked, faster: &str, slower:
     let tasks = figures.tasks.iter().filter(|task| !task.step).filter_map(|task| Some((&task.id, task.main()?)));
     let pair = |(id, series): (&String, &Series)| match work.cost(id, series, fast).zip(work.cost(id, series, slow)) {
         Some((fast, slow)) => Some(Pair::Times(fast, slow)),
-        None => ratio(series, fast, slow).map(Pair::Ratio),
+        None => faster_by(series, fast, slow).map(|ratio| Pair::Ratio(libm::log(ratio))),
     };
     let pairs: Vec<Pair> = tasks.map(pair).collect::<Option<_>>()?;
     if !pairs.iter().any(|pair| matches!(pair, Pair::Times(..))) {
@@ -41,13 +41,6 @@ pub fn over_all_tasks(run: &RunRecord, asked: &CostsAsked, faster: &str, slower:
     (lead(&pairs, &counted) > 0.0).then_some(())?;
     counted[Work::Server as usize] = 0.0;
     Some(survival(&pairs, counted, &asked.costs))
-}
-
-/// The logarithm of the speed of one configuration over that of another.
-fn ratio(series: &Series, one: usize, other: usize) -> Option<f64> {
-    let speed = libm::log(series.median(one)? / series.median(other)?);
-    let speed = if series.metric.better == Better::Lower { -speed } else { speed };
-    speed.is_finite().then_some(speed)
 }
 
 /// The mean logarithm of the speed of the faster over that of the slower at these costs by class.
@@ -79,10 +72,8 @@ fn survival(pairs: &[Pair], counted: Times, ranges: &[CostRange]) -> Survival {
         }
         ClassCost { cost: turns, ..end }
     });
-    // By the smallest change of a cost.
-    let nearest = turning.min_by(|one, other| libm::log(one.cost).abs().total_cmp(&libm::log(other.cost).abs()));
-    if let Some(ClassCost { work, cost }) = nearest {
-        return Survival::TurnsAt { work, cost };
+    if let Some(turns) = turns_at(turning) {
+        return turns;
     }
     let corners = (0..1_usize << ranges.len()).map(|corner| -> Vec<ClassCost> {
         ranges.iter().enumerate().map(|(at, range)| ends(range)[corner >> at & 1]).collect()

@@ -8,6 +8,7 @@ use mountmark_findings::advice::{self, Candidate, LeftOut, PowerCuts};
 use mountmark_findings::obstacles;
 use mountmark_model::{TuningOption, counted};
 use mountmark_plan::{Catalogue, configurations};
+use mountmark_record::TaskOutcome;
 
 use super::Arguments;
 use super::candidates::{self, say_left_out};
@@ -50,9 +51,10 @@ impl<'a> Search<'a> {
         if self.runs.stopped.is_some() || !self.race.measure(&mut self.runs, &defaults, 1)? {
             return Ok(None);
         }
+        self.leave_out_failed();
         let order = advice::in_order(&self.race.speeds, &defaults);
         if order.is_empty() {
-            self.say_failure();
+            say_left_out(&self.race.left_out);
             say!("mountmark: no file system ran this work to its end; `mountmark show` has what was printed");
             return Ok(None);
         }
@@ -126,16 +128,17 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// What failed in the last run.
-    fn say_failure(&self) {
-        let cells = self.runs.latest.iter().flat_map(|run| &run.cells);
-        let of_cell = |cell: &'_ mountmark_record::CellRecord| {
-            let task = cell.outcomes.iter().find_map(|one| Some((one.task.clone(), one.outcome.reason()?.to_owned())));
-            let (task, reason) = task.or_else(|| Some(("the cell".into(), cell.outcome.reason()?.to_owned())))?;
-            Some(format!("{task} failed on {}: {reason}", cell.configuration))
-        };
-        if let Some(failure) = cells.filter_map(of_cell).next() {
-            say!("mountmark: {failure}");
+    /// Leaves out those on which the work failed in the last run, each with what failed.
+    fn leave_out_failed(&mut self) {
+        for cell in self.runs.latest.iter().flat_map(|run| &run.cells) {
+            let of_task = |one: &TaskOutcome| Some(format!("{} failed: {}", one.task, one.outcome.reason()?));
+            let task = cell.outcomes.iter().find_map(of_task);
+            let Some(why) = task.or_else(|| Some(format!("the cell failed: {}", cell.outcome.reason()?))) else {
+                continue;
+            };
+            if !self.race.is_out(&cell.configuration) {
+                self.race.left_out.push(LeftOut { what: cell.configuration.clone(), why });
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use mountmark_document::number::{and, counted};
 use mountmark_record::RunRecord;
 
 use crate::advice::find::before::{Before, changed};
-use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Turn, gains, speeds};
+use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Tried, Turn, gains, speeds};
 use crate::effects::find::Gain;
 use crate::{crash, robustness};
 
@@ -36,19 +36,19 @@ pub(crate) fn named(candidate: &Candidate) -> String {
 /// The answer in one breath.
 pub(crate) fn headline(advice: &Advice) -> String {
     let name = named(&advice.answer);
-    let (tried, simplest) = (advice.tried.len(), &advice.simplest);
+    let simplest = &advice.simplest;
+    let is_out = |one: &&Tried| advice.left_out.iter().any(|left| left.what == one.configuration);
+    let left = advice.tried.iter().filter(|one| !is_out(one)).count();
+    let tried = counted(advice.tried.len(), "configuration", "configurations");
     let work = format!("{} on disk {}", advice.work, advice.disk);
     let over = match &advice.over_simplest {
         Some(over) => over,
+        None if left == 1 => return format!("Take {name}: nothing else that was asked is left for {work}."),
         None if advice.answer.name == *simplest => {
-            return format!(
-                "Take {name}: of {tried} configurations none is shown to be faster for {work} than this default."
-            );
+            return format!("Take {name}: of {tried} none is shown to be faster for {work} than this default.");
         }
         None => {
-            return format!(
-                "Take {name}: it is the fastest of {tried} configurations for {work}. {simplest} has no figures."
-            );
+            return format!("Take {name}: it is the fastest of {tried} for {work}. {simplest} has no figures.");
         }
     };
     let second = advice.second.as_ref().filter(|second| second.configuration != advice.simplest).map(|second| {

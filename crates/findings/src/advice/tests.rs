@@ -123,6 +123,14 @@ fn the_answer_is_one_breath() {
         say::headline(&advice("ext4")),
         "Take ext4 as it is: of 0 configurations none is shown to be faster for varmail on disk ssd than this default."
     );
+    let of = |name: &str| Tried { configuration: name.into(), repeats: 1, gain: known(1.0, false), speed: None };
+    let mut alone = advice("xfs");
+    alone.tried = vec![of("xfs"), of("ext4")];
+    alone.left_out = vec![LeftOut { what: "ext4".into(), why: "cp failed: exit status 1".into() }];
+    assert_eq!(
+        say::headline(&alone),
+        "Take xfs as it is: nothing else that was asked is left for varmail on disk ssd."
+    );
     let mut found = advice("xfs:noatime+mkfs=-m reflink=0");
     found.over_simplest = Some(known(1.25, true));
     let second = |gain: Gain| Some(Tried { configuration: "btrfs".into(), repeats: 8, gain, speed: None });

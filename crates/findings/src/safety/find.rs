@@ -21,6 +21,8 @@ pub struct AfterCut {
     pub lost: f64,
     /// The same of another run, as the catalogue has it of this kernel's series; `None` if the disk has no volatile cache.
     pub known: Option<SyncedLost>,
+    /// Whether that was measured without the layers that lie below it here.
+    pub without_layers: bool,
     /// The most flushes and writes with FUA that a task with syncs sent to the device. `None` if no task has syncs, or the
     /// disk has no volatile cache.
     pub flushes: Option<f64>,
@@ -57,7 +59,8 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
         let configuration = run.plan.configuration(name);
         let (promises, undocumented) = configuration.map_or_else(|| (Promises::least(), None), Configuration::promises);
         let release = run.cells.iter().find(|cell| cell.configuration == *name).map(|cell| &cell.environment.kernel);
-        let known = configuration.zip(release).and_then(|(configuration, release)| configuration.synced_lost(release));
+        let known = configuration.zip(release).and_then(|(configuration, release)| catalogued(configuration, release));
+        let without_layers = configuration.is_some_and(is_layered);
         let cuts = figures.tasks.iter().filter_map(|task| task.series(&Metric::LOST));
         let lost = cuts.flat_map(|series| series.figures(at)).fold(0.0, f64::max);
         AfterCut {
@@ -65,8 +68,40 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
             undocumented,
             lost,
             known: known.filter(|_| is_volatile).cloned(),
+            without_layers,
             flushes: flushes[at].filter(|_| is_volatile),
         }
     };
     figures.configurations.iter().enumerate().map(one).collect()
+}
+
+fn is_layered(configuration: &Configuration) -> bool {
+    let base = configuration.base();
+    !base.layers.is_empty() || base.own_disks.is_some()
+}
+
+/// What the catalogue knows of a configuration, measured on one disk. A layer may hold a flush back: that nothing was lost
+/// without it says nothing of it.
+fn catalogued<'a>(configuration: &'a Configuration, release: &str) -> Option<&'a SyncedLost> {
+    configuration.synced_lost(release).filter(|known| known.files > 0 || !is_layered(configuration))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_lost_on_one_disk_says_nothing_of_several() {
+        let mut configuration = crate::tests::run(&["ext4"], 1).plan.cells[0].configuration.clone();
+        configuration.mount_options.clear();
+        for (files, disks, is_known) in [(0, None, true), (0, Some(2), false), (98, None, true), (98, Some(2), true)] {
+            let known =
+                json!([{"kernel": "6.12", "release": "6.12.117", "date": "2026-11-27", "files": files, "of": 100}]);
+            configuration.filesystem.synced_lost = serde_json::from_value(known).unwrap();
+            configuration.own_disks = disks;
+            assert_eq!(catalogued(&configuration, "6.12.57").is_some(), is_known, "{files} {disks:?}");
+        }
+    }
 }

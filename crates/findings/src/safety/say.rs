@@ -2,7 +2,7 @@
 
 use mountmark_crash::campaign::Campaign;
 use mountmark_document::number::and;
-use mountmark_model::promises::{Level, Levels};
+use mountmark_model::promises::{Level, Levels, SyncedLost};
 use mountmark_model::{Metric, counted};
 use mountmark_record::RunRecord;
 
@@ -68,7 +68,7 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
             _ if safety.lost > 0.0 => Some([format!("{:.0} files", safety.lost), ", in this run".to_owned()]),
             Some(known) if known.files > 0 => Some([
                 format!("{} of {} files", known.files, known.of),
-                format!(" (kernel {}, measured {})", known.release, known.date),
+                format!(" (kernel {}, measured {}{})", known.release, known.date, without_layers(safety)),
             ]),
             _ => None,
         };
@@ -97,6 +97,10 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
     alike.into_iter().map(sentence).collect()
 }
 
+fn without_layers(safety: &AfterCut) -> &'static str {
+    if safety.without_layers { ", without its layers" } else { "" }
+}
+
 /// A row of a run's table: per cent of synced files that a power cut took, by configuration; `None` where nothing syncs, or
 /// the run measured it itself.
 pub(crate) fn row(findings: &Findings) -> Option<Vec<String>> {
@@ -117,7 +121,8 @@ pub(crate) fn risk(safety: &AfterCut) -> String {
         return format!("lost {lost:.0} files here that were synced");
     }
     if let Some(known) = safety.known.as_ref().filter(|known| known.files > 0) {
-        return format!("lost {} of {} files that were synced (kernel {})", known.files, known.of, known.kernel);
+        let (SyncedLost { files, of, kernel, .. }, without) = (known, without_layers(safety));
+        return format!("lost {files} of {of} files that were synced (kernel {kernel}{without})");
     }
     if safety.flushes == Some(0.0) {
         return "may lose even what was synced, as it sends the disk no flush".into();
@@ -299,5 +304,8 @@ mod tests {
         assert_eq!(row(&found([None; 3])), None);
         assert_eq!(risk(&kept.safety[1]), "lost 98 of 100 files that were synced (kernel 6.12)");
         assert!(risk(&found([None, None, Some(0.0)]).safety[2]).contains("no flush"));
+        kept.safety[1].without_layers = true;
+        assert!(losses(&kept)[0].ends_with("(kernel 6.12.117, measured 2026-11-27, without its layers)."));
+        assert_eq!(risk(&kept.safety[1]), "lost 98 of 100 files that were synced (kernel 6.12, without its layers)");
     }
 }

@@ -80,7 +80,14 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
             lead: Some(Lead::First { everywhere: true }),
         },
         safety: vec![
-            AfterCut { promises: Promises::least(), undocumented: None, lost: 0.0, known: None, flushes: None };
+            AfterCut {
+                promises: Promises::least(),
+                undocumented: None,
+                lost: 0.0,
+                known: None,
+                without_layers: false,
+                flushes: None
+            };
             names.len()
         ],
         conclusions: vec![

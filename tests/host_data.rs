@@ -97,7 +97,7 @@ fn no_report_and_no_image_is_written_over_a_disk() {
         &["baseline", "save", &device, "--fs", "ext4"][..],
         &["baseline", "check", "x.toml", "--also", &device],
         &["crash", "--workload", "creat foo", "--export-log", &device],
-        &["crash", "--workload", "creat foo", "--state", "e1.t0.0", "--export", &device],
+        &["crash", "--workload", "creat foo", "--state", "e1.t2.1", "--export", &device],
     ];
     let ended = commands.map(|words| mountmark(folder.path()).args(words).output().unwrap());
     call("losetup", &["-d", &device]);

@@ -3,7 +3,9 @@
 use mountmark_model::Outcome;
 use mountmark_record::TaskOutcome;
 
+use crate::advice::without_ratio;
 use crate::analysis::findings;
+use crate::changes::find::{ChangeOutcome, changes};
 use crate::options::Options;
 use crate::overview::say::opening::{Opening, title};
 use crate::tests::{failed, of, run, sample, written};
@@ -60,7 +62,7 @@ fn an_interrupted_run_says_what_it_lacks() {
 fn where_every_test_failed_no_step_is_the_answer() {
     let mut run = run(&["ext4", "xfs"], 3);
     for cell in &mut run.cells {
-        cell.samples.retain(|sample| !["001", "002"].contains(&sample.task.as_str()));
+        cell.samples.retain(|sample| !["001", "002"].contains(&&*sample.task));
         for outcome in &mut cell.outcomes[2..4] {
             outcome.outcome = failed("it ended with exit code 1");
         }
@@ -68,4 +70,44 @@ fn where_every_test_failed_no_step_is_the_answer() {
     let opening = Opening::of(&findings(&run, &Options::default()));
     assert_eq!(opening.answer, "No test has a figure.");
     assert!(opening.further.iter().any(|said| said.starts_with("Mkfs took from ")), "{:?}", opening.further);
+}
+
+/// A run of two file systems with a number that the program of a third task prints: so much on ext4, and 7 on xfs.
+fn printed(metric: &str, on_ext4: f64) -> mountmark_record::RunRecord {
+    let mut run = run(&["ext4", "xfs"], 2);
+    run.plan.tasks.push(("errors".into(), "errors".into()));
+    for cell in &mut run.cells {
+        cell.samples.push(sample("errors", metric, if cell.index % 2 == 0 { on_ext4 } else { 7.0 }));
+        cell.outcomes.push(TaskOutcome { task: "errors".into(), outcome: Outcome::Ok });
+    }
+    run
+}
+
+#[test]
+fn a_change_from_0_and_to_0_has_a_direction() {
+    for (metric, before, after, worse) in [
+        ("figure_less", 0.0, 5.0, Some("errors: 0 before, 5.00 after: more than none, which is worse")),
+        ("figure_less", 5.0, 0.0, None),
+        ("figure", 5.0, 0.0, Some("errors: 5.00 before, 0 after: none any more, which is worse")),
+        ("figure", 0.0, 5.0, None),
+    ] {
+        let found = changes(&printed(metric, before), &printed(metric, after), None, &Options::default());
+        let one = found.changes.iter().find(|one| one.task == "errors" && one.configuration == "ext4").unwrap();
+        let beyond = found.beyond(0.5);
+        match worse {
+            Some(said) => {
+                assert_eq!((one.outcome, beyond.len()), (ChangeOutcome::Regression, 1), "{metric} {before}");
+                let sentence = crate::changes::say::sentence(&found, one);
+                assert!(sentence.contains(said.split_once(": ").unwrap().1), "{sentence}");
+            }
+            None => assert_eq!((one.outcome, beyond.len()), (ChangeOutcome::Improvement, 0), "{metric} {before}"),
+        }
+    }
+}
+
+#[test]
+fn a_figure_of_0_makes_nothing_slower_than_the_others() {
+    assert_eq!(without_ratio(&printed("figure_less", 0.0)), Some(("errors".into(), "ext4".into())));
+    assert_eq!(without_ratio(&printed("figure_less", 1.0)), None);
+    assert_eq!(without_ratio(&printed("lost", 0.0)), None, "what a power cut took is no speed");
 }

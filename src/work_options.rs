@@ -196,6 +196,9 @@ impl WorkOptions {
         if self.then.iter().any(is_blank) {
             bail!(WrongUse("--then '': the command is empty; give a line for a shell".into()));
         }
+        if self.prepare.as_ref().is_some_and(is_blank) {
+            bail!(WrongUse("--prepare '': the line is empty; give one for a shell, or leave it out".into()));
+        }
         for name in &self.package {
             names::package(name).map_err(|reason| WrongUse(format!("--package {name:?}: {reason}")))?;
         }
@@ -246,7 +249,8 @@ impl WorkOptions {
         let Some(bring) = mountmark_plan::brought(&command.suite()?) else { return Ok(()) };
         let path = brought.environment.get("PATH").map_or(mountmark_job::PATH, String::as_str);
         for program in self.programs().iter().filter(|program| !BUILT_IN.contains(&program.as_str())) {
-            if let Some(reason) = bring::refusal(&bring, program, path)? {
+            let refused = bring::refusal(&bring, program, path).unwrap_or_else(|error| Some(format!("{error:#}")));
+            if let Some(reason) = refused {
                 bail!(WrongUse(format!("--root {}: {reason}", root.path)));
             }
         }

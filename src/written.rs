@@ -2,11 +2,12 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use mountmark_document::forms::{Form, Subject};
+use mountmark_document::forms::Subject;
+use mountmark_document::writers::Options;
 use mountmark_findings::Format;
 use tempfile::NamedTempFile;
 
@@ -16,7 +17,7 @@ use crate::common::WrongUse;
 const START: u64 = 4096;
 
 /// Refuses a file that could not be written, and one that holds what `is_ours` does not know by its start: `what` is none
-/// of the kind that is written. Devices, pipes and empty files may be written.
+/// of the kind that is written. Pipes, terminals and empty files may be written, disks may not.
 pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<()> {
     let shown = path.display();
     if path.as_os_str() == "-" {
@@ -24,6 +25,9 @@ pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bo
     }
     match fs::metadata(path) {
         Ok(about) if about.is_dir() => bail!(WrongUse(format!("{option} {shown} is a folder: name a file in it"))),
+        Ok(about) if about.file_type().is_block_device() => {
+            bail!(WrongUse(format!("{option} {shown} is a disk, whose contents would be lost: name a file")))
+        }
         Ok(about) if !about.is_file() => return Ok(()),
         Ok(about) if about.len() > 0 && !is_ours(&start(path)?) => {
             bail!(WrongUse(format!("{shown} is there already and is no {what}: name another file, or remove it")))
@@ -50,9 +54,11 @@ fn start(path: &Path) -> Result<String> {
 
 /// The whole paths of files of `--also`, and the formats that their endings name.
 ///
+/// `starts` are the beginnings of what programs read, by the names of formats; documents for people have marks.
+///
 /// # Errors
-/// An ending of no format that the subject has, and as [`check`]: documents for people are not written over others.
-pub fn also<S: Subject>(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Format)>> {
+/// An ending of no format that the subject has, a file that is named twice, and as [`check`].
+pub fn also<S: Subject>(paths: &[PathBuf], starts: &[(&str, &str)]) -> Result<Vec<(PathBuf, Format)>> {
     let one = |path: &PathBuf| {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let format = Format::by_ending::<S>(ending).ok_or_else(|| {
@@ -63,12 +69,23 @@ pub fn also<S: Subject>(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Format)>> {
             let (path, endings) = (path.display(), endings.join(", "));
             WrongUse(format!("--also {path}: its ending names no format that this has; there are {endings}"))
         })?;
-        let is_for_people = matches!(format.form(), Form::Blocks | Form::Page);
-        let is_ours = |start: &str| !is_for_people || format.is_ours(start);
+        let begins = starts.iter().find(|(name, _)| *name == format.name());
+        let is_ours = |text: &str| begins.map_or_else(|| format.is_ours(text), |(_, start)| text.starts_with(start));
         check("--also", path, &format!("{} report", format.name()), &is_ours)?;
         Ok((std::path::absolute(path)?, format))
     };
-    paths.iter().map(one).collect()
+    let files: Vec<(PathBuf, Format)> = paths.iter().map(one).collect::<Result<_>>()?;
+    for (at, (path, _)) in files.iter().enumerate() {
+        if files[..at].iter().any(|(before, _)| before == path) {
+            bail!(WrongUse(format!("--also {} is there twice", path.display())));
+        }
+    }
+    Ok(files)
+}
+
+/// Writes a file of [`also`].
+pub fn write_also<S: Subject>(path: &Path, format: Format, subject: &S) -> Result<()> {
+    write_whole(path, &format.write_marked(subject, &Options::default())?)
 }
 
 /// Writes a file atomically; anything but a regular file is written directly.
@@ -81,6 +98,10 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
         };
     }
     let (mut part, whole) = part_of(path)?;
+    // What others may not read stays so.
+    if let Ok(about) = fs::metadata(&whole) {
+        part.as_file().set_permissions(about.permissions()).with_context(context)?;
+    }
     part.write_all(text.as_bytes()).with_context(context)?;
     part.persist(&whole).map_err(|error| error.error).with_context(context)?;
     Ok(())
@@ -129,6 +150,17 @@ mod tests {
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left by looking");
         assert_eq!(fs::read_to_string(at("thesis.md")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn who_may_read_a_file_stays_when_it_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        write_whole(&path, "one").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        write_whole(&path, "two").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
     }
 
     #[test]

@@ -48,7 +48,8 @@ fn figures_hold_until_the_program_does_more() {
     assert!(same.stdout.contains("none is worse by more than 2 %"), "{}", same.text());
 
     program(&lab, "tool", &format!("{WORK}dd if=/dev/zero of=big bs=4k count=24 oflag=sync status=none\n"));
-    let also = ["--also", "verdict.md", "--also", "checks.xml"];
+    let files = ["verdict.md", "checks.xml", "changes.json", "changes.csv"];
+    let also = files.map(|file| ["--also", file]).concat();
     let worse = baseline(&lab, &[&["check", "bench.toml", "--jobs", "2"], &also[..]].concat()).ended_with(1);
     worse.says(&["regression: ext4, tool"]);
     let first = worse.stderr.lines().find(|line| line.contains("regression")).unwrap();
@@ -62,7 +63,8 @@ fn figures_hold_until_the_program_does_more() {
     let kernel = kept.lines().find(|line| line.starts_with("kernel_image")).unwrap();
     let other = kept.replace(kernel, "kernel_image = \"0\"");
     fs::write(lab.path("bench.toml"), other).unwrap();
-    let unlike = baseline(&lab, &["check", "bench.toml", "--jobs", "2"]).ended_with(3);
+    // Files of before are known again, and written anew.
+    let unlike = baseline(&lab, &[&["check", "bench.toml", "--jobs", "2"], &also[..]].concat()).ended_with(3);
     unlike.says(&["cannot be compared: its kernel", "was built again since", "--old FOLDER"]);
     program(&lab, "old/tool", WORK);
     let beside = baseline(&lab, &["check", "bench.toml", "--jobs", "2", "--old", "old"]).ended_with(1);
@@ -113,6 +115,12 @@ fn what_is_no_baseline_is_refused() {
     refused(&["save", "new.toml", "--fs", "ext4", "--repeat", "1"], &["shows no change", "--conditions fixed"]);
     fs::write(lab.path("mine.md"), "mine\n").unwrap();
     refused(&["check", "moved.toml", "--also", "mine.md"], &["mine.md is there already and is no markdown report"]);
+    fs::write(lab.path("package.json"), "{\"name\": \"mine\"}\n").unwrap();
+    refused(
+        &["check", "moved.toml", "--also", "package.json"],
+        &["package.json is there already and is no json report"],
+    );
+    refused(&["check", "moved.toml", "--also", "a.md", "--also", "a.md"], &["a.md is there twice"]);
     refused(&["check", "moved.toml", "--also", "nowhere/a.md"], &["there is no folder nowhere"]);
     refused(&["check", "moved.toml", "--old", "nowhere"], &["--old nowhere"]);
     refused(&["check", "moved.toml", "--also", "a.pdf"], &["--also a.pdf", ".md"]);

@@ -222,7 +222,7 @@ fn what_cannot_be_measured_elsewhere_is_refused_first() {
         let wrong = format!("ssh:{}", lab.write("wrong-hosts", wrong));
         refused(&["--on", &wrong, "--shelf", &shelf], 2, reason);
     }
-    refused(&["--on", "ssh:/nonexistent", "--shelf", &shelf], 3, "cannot read the nodes in /nonexistent");
+    refused(&["--on", "ssh:/nonexistent", "--shelf", &shelf], 2, "--on ssh:/nonexistent: No such file");
     refused(&["--detach"], 2, "--on <ENGINE>");
     lab.command(&["campaign", "list"]).ended_with(2).says(&["--shelf FOLDER"]);
     lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(2).says(&["there is no shelf at"]);

@@ -83,6 +83,33 @@ fn a_refused_run_leaves_the_image_untouched() {
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 
+/// Files that a user names for what is written are no disks.
+#[test]
+fn no_report_and_no_image_is_written_over_a_disk() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk");
+    fs::write(&image, vec![b'x'; 1 << 20]).unwrap();
+    let device = call("losetup", &["--find", "--show", image.to_str().unwrap()]);
+    let commands = [
+        &["baseline", "save", &device, "--fs", "ext4"][..],
+        &["baseline", "check", "x.toml", "--also", &device],
+        &["crash", "--workload", "creat foo", "--export-log", &device],
+        &["crash", "--workload", "creat foo", "--state", "e1.t2.1", "--export", &device],
+    ];
+    let ended = commands.map(|words| mountmark(folder.path()).args(words).output().unwrap());
+    call("losetup", &["-d", &device]);
+    for output in &ended {
+        assert_eq!(output.status.code(), Some(2), "{}", text(output));
+    }
+    for output in [&ended[0], &ended[2], &ended[3]] {
+        assert!(text(output).contains(&format!("{device} is a disk")), "{}", text(output));
+    }
+    assert!(fs::read(&image).unwrap().iter().all(|byte| *byte == b'x'));
+}
+
 /// An older, dead run has journalled the image that a living one uses now; other programs try to use it too.
 #[test]
 fn an_image_in_use_is_left_to_its_user() {

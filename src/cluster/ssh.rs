@@ -19,7 +19,7 @@ pub struct Ssh {
 impl Ssh {
     pub fn new(path: &Path) -> Result<Ssh> {
         let text = mountmark_input::text(path, mountmark_input::MOST_TEXT)
-            .with_context(|| format!("cannot read the nodes in {}", path.display()))?;
+            .map_err(|error| WrongUse(format!("--on ssh:{}: {error}", path.display())))?;
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         let nodes: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
         if let Some(wrong) = nodes.iter().find(|node| node.starts_with('-') || node.contains(char::is_whitespace)) {

@@ -134,6 +134,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
                 StoreError::UnknownRun { .. }
                     | StoreError::AmbiguousRun { .. }
                     | StoreError::StillRunning { .. }
+                    | StoreError::CampaignUnderWay(_)
                     | StoreError::Complete { .. }
             )
         );

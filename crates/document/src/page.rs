@@ -3,8 +3,9 @@
 use crate::markup::Markup;
 use crate::put;
 
-/// In the head of each page of this program.
-pub const GENERATOR: &str = "<meta name=\"generator\" content=\"mountmark report\">";
+/// How each page of this program begins.
+pub const START: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+                         <meta name=\"generator\" content=\"mountmark report\">";
 
 const STYLE: &str = include_str!("page/style.css");
 const LIGHT: &str = include_str!("page/light.css");
@@ -25,8 +26,7 @@ impl Page<'_> {
     pub fn markup(&self) -> Markup {
         let Page { heading, contents, main, footer, data } = self;
         let mut out = Markup::new();
-        put!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-        out.raw(GENERATOR);
+        out.raw(START);
         put!(out, "\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         put!(out, "<meta name=\"color-scheme\" content=\"light dark\">\n");
         put!(out, "<title>", heading, "</title>\n<style>\n:root {\n");

@@ -55,6 +55,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         run: run.id.to_string(),
         baseline,
         repeats: run.plan.repeats,
+        measured: figures.repeats(),
         level: options.level,
         matters: options.matters,
         main,
@@ -171,18 +172,19 @@ fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<Cate
             Category::Steps => Basis::Time,
             _ => figures.basis(|task| task.category == *category),
         };
-        out.extend(ranking(ranked, category.clone(), basis, &of, options));
+        out.extend(ranking(figures, ranked, category.clone(), basis, &of, options));
     }
     for (role, category, basis) in
         [(Role::Processor, Category::Processor, Basis::Processor), (Role::Memory, Category::Memory, Basis::Memory)]
     {
         let of = |at: usize, metric: &str| !figures.tasks[at].step && roles::has(metric, role);
-        out.extend(ranking(ranked, category, basis, &of, options));
+        out.extend(ranking(figures, ranked, category, basis, &of, options));
     }
     out
 }
 
 fn ranking(
+    figures: &Figures,
     ranked: &Ranked,
     category: Category,
     basis: Basis,
@@ -195,7 +197,8 @@ fn ranking(
     }
     let ranking = ranked.ranking(&series, options.level);
     let lead = Lead::of(&ranking, options);
-    Some(CategoryFindings { category, basis, ranking, lead })
+    let unranked = ranked.others(figures, &series, |task| task.category == category);
+    Some(CategoryFindings { category, basis, ranking, lead, unranked })
 }
 
 fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline: usize, options: &Options) -> Overall {
@@ -226,6 +229,7 @@ fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline:
         geometric_mean: geometric_mean.collect(),
         basis: figures.basis(|task| !task.step),
         lead: Lead::of(&ranking, options),
+        unranked: ranked.others(figures, &series, |_| true),
         ranking,
     }
 }

@@ -28,6 +28,9 @@ pub struct Findings {
     pub baseline: usize,
     /// Cells of each configuration in the plan.
     pub repeats: u32,
+    /// Repeats that have cells: fewer than planned where a run was interrupted.
+    #[serde(skip)]
+    pub measured: usize,
     /// Confidence of intervals, as requested: 0.95.
     pub level: f64,
     /// The smallest relative difference that matters, as requested: 0.01.

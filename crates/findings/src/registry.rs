@@ -145,7 +145,7 @@ impl Format {
 
     /// Whether a file with this start is a report in this format.
     pub fn is_ours(self, start: &str) -> bool {
-        start.contains(self.0.mark)
+        start.starts_with(self.0.mark)
     }
 
     /// The subject as text with a final newline.
@@ -154,6 +154,21 @@ impl Format {
     /// The subject has no such form, or cannot be written in it.
     pub fn write<S: Subject>(self, subject: &S, options: &Options) -> Result<String> {
         (self.0.write)(subject, options).unwrap_or_else(|| Err(self.unfit::<S>().into()))
+    }
+
+    /// The same for a file, with the format's mark before a document that has none: the file is known by it later.
+    ///
+    /// # Errors
+    /// As [`Format::write`].
+    pub fn write_marked<S: Subject>(self, subject: &S, options: &Options) -> Result<String> {
+        let text = self.write(subject, options)?;
+        let mark = self.0.mark;
+        Ok(match self.form() {
+            Form::Blocks if !self.is_ours(&text) => {
+                mark.to_owned() + if mark.ends_with(' ') { "" } else { "\n\n" } + &text
+            }
+            _ => text,
+        })
     }
 
     fn unfit<S: Subject>(self) -> FormatError {

@@ -4,6 +4,7 @@ mod layers;
 mod missing;
 mod one_run;
 pub(crate) mod page;
+mod partial;
 mod programs;
 mod verdicts;
 mod words;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use mountmark_document::text::titled;
+use mountmark_model::counted;
 use mountmark_model::facts::Facts;
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
@@ -83,7 +84,9 @@ impl<'a> View<'a> {
 
     /// How many repeats there are, if several.
     pub(crate) fn repeats(&self) -> Option<String> {
-        (self.findings().repeats > 1).then(|| repeats(self.run()))
+        let measured = self.findings().measured;
+        let of_plan = || self.run().plan.sampling.is_some() || measured == self.run().plan.repeats as usize;
+        (measured > 1).then(|| if of_plan() { repeats(self.run()) } else { counted(measured, "repeat") })
     }
 
     /// An id for the element `name`, unique among runs.

@@ -66,7 +66,7 @@ fn one_repeat_has_values_and_no_verdict() {
     let not_judged = VerdictOutcome::NotJudged { reason: NotJudged::OneRepeat };
     assert_eq!(metric.verdict.as_ref().unwrap().outcome, not_judged);
     assert!(metric.estimates.iter().flatten().all(|e| e.median_interval.is_none() && e.ratio_interval.is_none()));
-    assert_eq!(found.remarks[0], Remark::OneRepeat { exact: true });
+    assert_eq!(found.remarks[0], Remark::OneRepeat { exact: true, planned: 1 });
     assert!(matches!(found.conclusions[0], Conclusion::Overall { .. }), "{:?}", found.conclusions);
     assert_eq!(found.conclusions[1], Conclusion::OneRepeat);
 }

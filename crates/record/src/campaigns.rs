@@ -62,7 +62,7 @@ impl Campaigns {
 
     /// The campaign for a name, as for runs.
     pub fn resolve(&self, name: &str) -> Result<RunId, StoreError> {
-        names::resolve(name, &self.ids()?)
+        names::resolve("campaign", name, &self.ids()?)
     }
 
     /// A campaign as far as it goes; `join` makes it of its pieces, or says what is wrong with them.
@@ -189,9 +189,7 @@ fn pieces<P: DeserializeOwned>(path: &Path, file: &File) -> Result<(Vec<P>, u64)
 
 fn take(file: &File, id: &RunId) -> Result<(), StoreError> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(StoreError::StillRunning { run: id.clone(), by: "another process".to_owned() })
-        }
+        Err(TryLockError::WouldBlock) => Err(StoreError::CampaignUnderWay(id.clone())),
         // Some file systems have no locks: then the user sees to it.
         Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
     }
@@ -238,10 +236,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let campaigns = Campaigns::beside(&folder.path().join("results.sqlite"));
         assert!(campaigns.list(joined).unwrap().is_empty());
-        assert!(matches!(campaigns.resolve("latest"), Err(StoreError::NoRuns)));
+        assert!(matches!(campaigns.resolve("latest"), Err(StoreError::NoRuns { what: "campaign" })));
         let (id, mut writing) = campaigns.begin(&first()).unwrap();
         writing.add(&Piece::Ended).unwrap();
-        assert!(matches!(campaigns.resume(&id, joined), Err(StoreError::StillRunning { .. })));
+        assert!(matches!(campaigns.resume(&id, joined), Err(StoreError::CampaignUnderWay(_))));
         assert!(campaigns.list(joined).unwrap()[0].running);
         // As a child process that has not executed its program yet.
         let inherited = writing.file.try_clone().unwrap();

@@ -45,18 +45,23 @@ pub enum StoreError {
     /// Another process locked the store for longer than any write takes.
     #[error("the results store {} is in use by another process that does not let go of it", path.display())]
     Busy { path: PathBuf },
-    #[error("there is no run in the results store yet")]
-    NoRuns,
-    #[error("there is no run {name:?}{}", near_text(near))]
+    #[error("there is no {what} in the results store yet")]
+    NoRuns {
+        /// A run or a campaign.
+        what: &'static str,
+    },
+    #[error("there is no {what} {name:?}{}", near_text(near))]
     UnknownRun {
+        what: &'static str,
         /// As given.
         name: String,
         /// Similar names, or else the latest ones.
         near: Vec<RunId>,
     },
     /// The name is a prefix of several runs.
-    #[error("{name:?} may be any of {} runs: {}", matches.len(), list(matches))]
+    #[error("{name:?} may be any of {} {what}s: {}", matches.len(), list(matches))]
     AmbiguousRun {
+        what: &'static str,
         /// As given.
         name: String,
         /// The runs with this prefix.
@@ -65,6 +70,9 @@ pub enum StoreError {
     /// The run cannot be deleted or resumed because a process works on it.
     #[error("run {run} is under way: {by} works on it; wait for its end or interrupt it, or say --force if it is gone")]
     StillRunning { run: RunId, by: String },
+    /// The same of a campaign, whose process is on this machine.
+    #[error("campaign {0} is under way: another process works on it; wait for its end or interrupt it")]
+    CampaignUnderWay(RunId),
     /// Another process has resumed the run, because its user declared this process dead.
     #[error("another process took over run {run}: this one's results are discarded")]
     TakenOver { run: RunId },

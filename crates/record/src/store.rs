@@ -158,7 +158,7 @@ impl Store {
 
     /// The run for `name`: a complete name, a unique prefix, or `latest` (`last`).
     pub fn resolve(&self, name: &str) -> Result<RunId, StoreError> {
-        names::resolve(name, &self.ids()?)
+        names::resolve("run", name, &self.ids()?)
     }
 
     fn batch(&self, sql: &str) -> Result<(), StoreError> {
@@ -217,9 +217,9 @@ impl Store {
     }
 
     fn unknown(&self, run: &RunId) -> StoreError {
-        let unknown = || StoreError::UnknownRun { name: run.to_string(), near: Vec::new() };
+        let unknown = || StoreError::UnknownRun { what: "run", name: run.to_string(), near: Vec::new() };
         match self.ids() {
-            Ok(ids) => names::resolve(run.as_str(), &ids).err().unwrap_or_else(unknown),
+            Ok(ids) => names::resolve("run", run.as_str(), &ids).err().unwrap_or_else(unknown),
             Err(error) => error,
         }
     }

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_document::writers::Options;
 use mountmark_findings::advice::{self, Advice, Advised, Candidate, Screened, Tried};
 use mountmark_findings::why::{explain, say};
 use mountmark_findings::{Gain, Survive};
@@ -150,7 +149,7 @@ pub fn run(given: Arguments) -> Result<u8> {
         None => (given, again::words()?, None),
     };
     common::format_of::<Advised>(arguments.format.as_deref())?;
-    let also = written::also::<Advised>(&arguments.also)?;
+    let also = written::also::<Advised>(&arguments.also, &Advised::STARTS)?;
     fits(&arguments)?;
     let catalogue = catalogue::load()?;
     if held::age(arguments.age.as_deref(), arguments.seed, &catalogue, false)?.1.is_some() {
@@ -183,7 +182,7 @@ pub fn run(given: Arguments) -> Result<u8> {
     let advice = Advice { words, before, ..advice(&catalogue, &arguments, &mut search, answer)? };
     common::print(&common::written(&Advised(&advice), arguments.format.as_deref())?)?;
     for (path, format) in &also {
-        written::write_whole(path, &format.write(&Advised(&advice), &Options::default())?)?;
+        written::write_also(path, *format, &Advised(&advice))?;
         say!("mountmark: wrote {}", path.display());
     }
     if let Some(code) = search.runs.stopped {

@@ -307,9 +307,9 @@ impl Race {
         {
             let sure = if gain.shown { "shown" } else { "not yet shown" };
             say!(
-                "mountmark: so far {} is fastest, {:.1} % before {} ({sure}, {} of {})",
+                "mountmark: so far {} is fastest, {:.2} times as fast as {} ({sure}, {} of {})",
                 first.name,
-                100.0 * (gain.ratio - 1.0),
+                gain.ratio,
                 next.name,
                 counted(most, "repeat"),
                 counted(self.tried.len(), "configuration")

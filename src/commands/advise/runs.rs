@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mountmark_cells::Plan;
 use mountmark_findings::advice::{self, Candidate, LeftOut, Speeds};
 use mountmark_model::Bytes;
@@ -134,6 +134,12 @@ impl<'a> Runs<'a> {
         let (begin, at) = (Instant::now(), Timestamp::now().0);
         match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
             Ok(run) => {
+                if let Some((task, configuration)) = advice::without_ratio(&run) {
+                    bail!(
+                        "{task} is 0 on {configuration}, and 0 has no ratio to other figures: nothing can be said to be faster; \
+                         judge a number that is never 0, or leave out what is judged by it"
+                    );
+                }
                 let is_fresh = |cell: &&CellRecord| cell.environment.taken.as_ref().is_none_or(|taken| taken.at >= at);
                 let fresh = run.cells.iter().filter(is_fresh).count();
                 if fresh >= PACE || self.pace.is_none() && fresh > 0 {

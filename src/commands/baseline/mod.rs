@@ -8,7 +8,6 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use mountmark_document::writers::Options;
 use mountmark_findings::baseline::{Gate, Reason};
 use mountmark_findings::changes::{Changes, changes};
 use mountmark_findings::why::{Ledger, explain, say};
@@ -114,7 +113,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
 
 fn check(arguments: &Check) -> Result<u8> {
     common::format_of::<Gate>(arguments.format.as_deref())?;
-    let also = written::also::<Gate>(&arguments.also)?;
+    let also = written::also::<Gate>(&arguments.also, &Gate::STARTS)?;
     run::check_jobs(arguments.jobs)?;
     let baseline = Baseline::read(&arguments.file)?;
     let file = arguments.file.canonicalize().context("the baseline's file is gone")?;
@@ -166,7 +165,7 @@ fn check(arguments: &Check) -> Result<u8> {
         say!("mountmark: regression: {failure}");
     }
     for (path, format) in also {
-        written::write_whole(&path, &format.write(&gate, &Options::default())?)?;
+        written::write_also(&path, format, &gate)?;
     }
     common::print(&common::written(&gate, arguments.format.as_deref())?)?;
     Ok(if failures.is_empty() { common::DONE } else { common::FAILED })

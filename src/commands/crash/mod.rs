@@ -94,6 +94,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         ("--export-base", &arguments.export_base),
     ];
     files.into_iter().try_for_each(|(option, path)| written::free(option, path.as_deref()))?;
+    if arguments.export_log.is_some() && arguments.export_log == arguments.export_base {
+        bail!(WrongUse("--export-log and --export-base name one file: name two".into()));
+    }
     let stop = Stop::on_signals()?;
     if let Some(state) = &arguments.state {
         common::format_of::<CrashState>(arguments.format.as_deref())?;

@@ -295,7 +295,7 @@ impl LabOptions {
     /// The same of what is begun anew: also paths of kernels at which nothing is.
     pub fn check_new(&self) -> Result<()> {
         self.check()?;
-        let kernel = self.given.text(&guest::KERNEL).unwrap_or_default();
+        let Some(kernel) = self.given.text(&guest::KERNEL) else { return Ok(()) };
         let is_there = Kernel::several(&kernel).into_iter().try_for_each(Kernel::check_path);
         is_there.map_err(|error| WrongUse(format!("{error:#}")).into())
     }

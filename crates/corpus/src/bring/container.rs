@@ -42,9 +42,12 @@ enum Form {
     Files(Vec<PathBuf>),
 }
 
-/// Causes may quote all of a header.
+/// Causes may quote all of a header, and of what is no archive its first lines, which may be secret.
 fn damaged(error: &io::Error) -> anyhow::Error {
-    anyhow::anyhow!("the archive is damaged: {}", shortened(&error.to_string(), 120))
+    let cause = error.to_string();
+    let cause = cause.split(" when getting cksum for ").next().unwrap_or_default();
+    let cause = cause.split(": ").next().unwrap_or_default();
+    anyhow::anyhow!("this is no tar archive, or it is damaged: {}", shortened(cause, 120))
 }
 
 /// What is done with an entry.

@@ -107,6 +107,11 @@ impl Tree {
             let name = called.called().with_context(unnamed)?.into_owned();
             let is_name = !name.is_empty() && name != "." && name != ".." && !name.as_bytes().contains(&b'/');
             ensure!(is_name, "cannot bring {} as {}: give it a plain name", own.path.display(), name.display());
+            ensure!(
+                name != "lost+found",
+                "cannot bring {} as lost+found: new file systems have a folder of that name; give it another, NAME=PATH",
+                own.path.display()
+            );
             ensure!(names.insert(name.clone()), "two of what is brought are called {}", name.display());
             tree.add_own(&whole, name.as_bytes(), bring).with_context(what)?;
         }

@@ -157,6 +157,12 @@ fn what_is_no_tree_is_refused() {
     };
     assert!(fault(&tar_of(&[("../x", FILE, b"")])).contains("it would leave the tree"));
     assert!(fault(b"").contains("the file is empty"));
+    let secret = b"root:$6$secret:20000:0:99999:7:::\n".repeat(40);
+    assert!(
+        fault(&secret).contains("this is no tar archive") && !fault(&secret).contains("secret"),
+        "{}",
+        fault(&secret)
+    );
     assert!(fault(b"PK\x03\x04zip").contains("this is zip"));
     assert!(fault(&tar_of(&[("manifest.json", FILE, b"[]")])).contains("it holds no images"));
     assert!(fault(&tar_of(&[("manifest.json", FILE, br#"[{"Layers":["x"]}]"#)])).contains("the image has no layer x"));

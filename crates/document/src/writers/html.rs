@@ -3,7 +3,7 @@
 use crate::forms::{Block, Form, Forms, Last, Mark, Table};
 use crate::markup::{Markup, Show};
 use crate::number::capital;
-use crate::page::{GENERATOR, Page};
+use crate::page::{Page, START};
 use crate::put;
 use crate::text::{ASIDE, BEST, CHIPS, CODE, ID, STRONG, clean};
 use crate::writers::Writer;
@@ -12,7 +12,7 @@ pub const HTML: Writer = Writer {
     name: "html",
     endings: &["html", "htm"],
     form: Form::Page,
-    mark: GENERATOR,
+    mark: START,
     write: |subject, _| Some(written(subject)?.map(Markup::into_string)),
 };
 

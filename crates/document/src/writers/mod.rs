@@ -38,7 +38,7 @@ pub struct Writer {
     pub endings: &'static [&'static str],
     /// The form that it needs.
     pub form: Form,
-    /// Text in the first lines of a report in this format, by which the program recognises files that it may overwrite.
+    /// How a report in this format begins, by which the program recognises files that it may overwrite.
     pub mark: &'static str,
     /// The subject as text with a final newline; `None` if it has no such form.
     pub write: fn(&dyn Forms, &Options) -> Option<Result<String>>,

@@ -7,57 +7,27 @@
 
 pub(super) mod before;
 pub(super) mod decide;
+pub(super) mod speeds;
 
 use std::collections::BTreeMap;
 
 use mountmark_crash::campaign::{Campaign, Standing};
-use mountmark_model::Better;
 use mountmark_model::promises::Level;
-use mountmark_record::RunRecord;
 use mountmark_stats::distribution::t_tails;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::mean;
 use serde::Serialize;
 
+use crate::advice::find::speeds::Speeds;
 use crate::effects::find::Gain;
-use crate::figures::find::series::Figures;
-use crate::options::Options;
 use crate::robustness::find::corner::Survival;
 use crate::verdicts::find::contrast::{Contrast, test_at};
-
-/// Logarithms of speeds by configuration and repeat; `None` where a task has no figure.
-pub type Speeds = BTreeMap<String, Vec<Option<f64>>>;
 
 /// The probability with which anything is wrongly shown in a search.
 const ERROR: f64 = 0.05;
 
 /// The least difference that matters: below it the simpler configuration is better.
 pub const MATTERS: f64 = 0.01;
-
-/// The speed of each configuration of a run: of its tasks, each by what it is judged by.
-pub fn speeds(run: &RunRecord) -> Speeds {
-    speeds_at(run, None)
-}
-
-/// The same at a point of what the run varies, of which `text` is the value.
-pub fn speeds_at(run: &RunRecord, text: Option<&str>) -> Speeds {
-    let is_there = |task: &str| text.is_none_or(|text| task.strip_suffix(text).is_some_and(|id| id.ends_with('@')));
-    let figures = Figures::new(run, &Options { resamples: 0, ..Options::default() });
-    let tasks: Vec<_> =
-        figures.tasks.iter().filter(|task| !task.step && is_there(&task.id)).filter_map(|task| task.main()).collect();
-    let speed = |configuration: usize, block: usize| {
-        let of_task = |series: &&crate::figures::find::series::Series| {
-            let value = series.blocks[configuration][block].filter(|value| *value > 0.0)?;
-            let sign = if series.metric.better == Better::Lower { -1.0 } else { 1.0 };
-            Some(sign * libm::log(value))
-        };
-        mean(&tasks.iter().map(of_task).collect::<Option<Vec<f64>>>()?)
-    };
-    let of = |(at, name): (usize, &String)| {
-        (name.clone(), (0..figures.blocks.len()).map(|block| speed(at, block)).collect())
-    };
-    figures.configurations.iter().enumerate().map(of).collect()
-}
 
 /// How much faster the first of each pair is than the second, `None` where they have no repeat in common. What is shown is
 /// shown after a search over so many configurations.

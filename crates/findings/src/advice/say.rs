@@ -4,7 +4,8 @@ use mountmark_document::number::{and, counted};
 use mountmark_record::RunRecord;
 
 use crate::advice::find::before::{Before, changed};
-use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Tried, Turn, gains, speeds};
+use crate::advice::find::speeds::speeds;
+use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Tried, Turn, gains};
 use crate::effects::find::Gain;
 use crate::{crash, robustness};
 

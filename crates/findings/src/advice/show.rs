@@ -12,6 +12,11 @@ use crate::shell_word;
 #[derive(Clone, Copy, Debug)]
 pub struct Advised<'a>(pub &'a Advice);
 
+impl Advised<'_> {
+    /// How its files for programs begin, by the names of formats.
+    pub const STARTS: [(&'static str, &'static str); 1] = [("json", "{\"work\":")];
+}
+
 impl Subject for Advised<'_> {
     const COMMAND: &'static str = "advise";
     const NAME: &'static str = "advice";

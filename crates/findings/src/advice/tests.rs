@@ -6,8 +6,9 @@ use mountmark_stats::random::Random;
 
 use crate::advice::find::before::{Before, ground};
 use crate::advice::find::decide::{decide, in_order};
+use crate::advice::find::speeds::Speeds;
 use crate::advice::find::{
-    Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Speeds, Tried, Turn, gain,
+    Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Tried, Turn, gain,
 };
 use crate::advice::say;
 use crate::advice::say::confirmed;

@@ -21,6 +21,13 @@ pub struct Gate<'a> {
 }
 
 impl Gate<'_> {
+    /// How its files for programs begin, by the names of formats.
+    pub const STARTS: [(&'static str, &'static str); 3] = [
+        ("json", "{\"before\":"),
+        ("csv", "before,after,configuration,task,"),
+        ("junit", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"a run beside its baseline\""),
+    ];
+
     /// What fails, the worst first, each in a sentence with its cause.
     pub fn failures(&self) -> Vec<String> {
         self.changes.beyond(self.limit).into_iter().map(|change| self.failure(change)).collect()

@@ -9,6 +9,7 @@
 
 pub(crate) mod differences;
 pub(crate) mod remarks;
+mod zero;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use mountmark_stats::summary;
 use mountmark_stats::summary::{Summary, median};
 use serde::Serialize;
 
+use crate::changes::find::zero::Zero;
 use crate::dependence::find::{Dependence, in_groups};
 use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
@@ -71,7 +73,7 @@ pub struct Change {
     /// Confidence interval of `ratio`; `None` with one repeat.
     pub interval: Option<Interval>,
     /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
-    /// Negative where it is better.
+    /// Negative where it is better; infinite from 0 in all repeats on.
     pub worse: Option<f64>,
     /// The groups of the figures before and after, if they fall into groups.
     pub dependences: [Option<Dependence>; 2],
@@ -88,7 +90,7 @@ pub enum ChangeOutcome {
     Regression,
     /// No difference shown, or none that matters.
     NoDifferenceShown,
-    /// No basis for a verdict: one repeat under wall time or of different seeds, or a figure of 0.
+    /// No basis for a verdict: one repeat under wall time or of different seeds, or a figure of 0 in some repeats.
     NotJudged,
     /// Only the later run has a figure.
     New,
@@ -182,6 +184,8 @@ struct Row {
     mean: Option<f64>,
     /// Whether the exact ratio of one repeat decides.
     single: bool,
+    /// Whether it was 0 in all repeats and is in none, or the other way round: a change without a ratio.
+    zero: Option<Zero>,
 }
 
 fn collect(
@@ -221,6 +225,7 @@ fn collect(
             // The metric with the rate's unit at this task.
             let metric = after.or(before).map_or(metric, |series| series.metric);
             rows.push(Row {
+                zero: (way.exact || earlier.len().min(then.len()) > 1).then(|| Zero::of(&earlier, &then)).flatten(),
                 mean: contrast.as_ref().map(|contrast| contrast.mean),
                 single: contrast.is_none() && way.exact && logs.len() == 1,
                 change: Change {
@@ -295,12 +300,16 @@ impl Row {
             Better::Lower => ratio - 1.0,
             Better::Higher => 1.0 - ratio,
         });
+        change.worse = change.worse.or(self.zero.map(|zero| zero.worse(change.metric.better)));
         if let (Some(ratio), Some(mean), Some(tested)) = (change.ratio, self.mean, &tested) {
             change.interval = verdicts::find::estimate::ratio_interval(ratio, mean, tested);
         }
         let direction = self.mean.unwrap_or_default() * change.ratio.map(libm::log).unwrap_or_default();
-        let is_shown = self.single || tested.is_some_and(|t| t.adjusted <= options.error() && direction > 0.0);
-        let matters = change.ratio.is_some_and(|ratio| libm::log(ratio).abs() >= options.ln_matters());
+        let is_shown = self.single
+            || self.zero.is_some()
+            || tested.is_some_and(|t| t.adjusted <= options.error() && direction > 0.0);
+        let matters =
+            self.zero.is_some() || change.ratio.is_some_and(|ratio| libm::log(ratio).abs() >= options.ln_matters());
         change.outcome = match (&change.before, &change.after, change.worse) {
             (Some(_), None, _) => ChangeOutcome::Lost,
             (None, Some(_), _) => ChangeOutcome::New,
@@ -318,7 +327,9 @@ fn sort(changes: &mut [Change]) {
     changes.sort_by(|a, b| {
         // A rate of a tenth is as bad as ten times the time.
         let size = |change: &Change| {
-            let log = change.ratio.map(libm::log).unwrap_or_default();
+            let Some(log) = change.ratio.map(libm::log) else {
+                return change.worse.unwrap_or_default() * f64::INFINITY;
+            };
             if change.metric.better == Better::Lower { log } else { -log }
         };
         let by_size = match a.outcome {

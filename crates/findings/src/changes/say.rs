@@ -42,9 +42,10 @@ fn dependent(change: &Change) -> String {
     sides.map(|(when, found)| format!(" The figure {when} {}.", depends(change.metric, found))).collect()
 }
 
-/// `9 % more`, `12 % less`: the change of the figure, whichever direction is better; empty without a ratio.
+/// `9 % more`, `12 % less`: the change of the figure, whichever direction is better; in words where it is or was 0.
 pub(crate) fn more_or_less(change: &Change) -> String {
-    let Some(ratio) = change.ratio else { return String::new() };
+    let was_zero = change.before.is_some_and(|before| before.median == 0.0);
+    let Some(ratio) = change.ratio else { return if was_zero { "more than none" } else { "none any more" }.into() };
     format!("{} {}", percent((ratio - 1.0).abs()), if ratio < 1.0 { "less" } else { "more" })
 }
 

@@ -81,6 +81,6 @@ fn cliff(findings: &Findings, curves: &Curves, curve: &Curve, found: &Cliff) -> 
         value(found.from),
         value(found.to),
         ratio(times),
-        if findings.repeats == 1 { "; one repeat cannot tell it from noise" } else { "" }
+        if findings.measured == 1 { "; one repeat cannot tell it from noise" } else { "" }
     )
 }

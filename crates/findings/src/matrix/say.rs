@@ -72,7 +72,7 @@ pub(crate) fn no_figure(head: &str) -> String {
 
 /// Meaning of the mark for the best figure: without repeats nothing is judged.
 pub(crate) fn best_means(findings: &Findings) -> &'static str {
-    if findings.repeats > 1 {
+    if findings.measured > 1 {
         "the best of its row, and what cannot be told from it; of figures that are not judged, what prints as the best."
     } else {
         "the best of its row as printed: one repeat shows no difference."

@@ -40,11 +40,22 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
         Conclusion::SyncedLost => safety::say::losses(findings).join(" "),
         Conclusion::Overall { tests } => {
             let overall = &findings.overall;
-            let said =
-                Ranking { findings, ranking: &overall.ranking, basis: overall.basis, of: None }.lead(overall.lead);
+            let said = Ranking {
+                findings,
+                ranking: &overall.ranking,
+                basis: overall.basis,
+                of: None,
+                all: overall.unranked.is_empty(),
+            }
+            .lead(overall.lead);
             let risk = safety::say::risks(findings, &leaders(findings));
-            let once = if findings.repeats > 1 { "" } else { "in one repeat, " };
+            let once = if findings.measured > 1 { "" } else { "in one repeat, " };
+            let left_out = &overall.unranked;
             match tests {
+                _ if !left_out.is_empty() => {
+                    let (ranked, left_out) = (tests - left_out.len(), not_ranked(findings, left_out));
+                    format!("Over {ranked} of {tests} tests ({left_out}), {once}{said}; {risk}.")
+                }
                 1 => format!("In the one test, {once}{said}; {risk}."),
                 _ => format!("Over all {tests} tests, {once}{said}; {risk}."),
             }
@@ -109,7 +120,7 @@ fn usable(findings: &Findings, task: usize, order: &[usize], gap: Option<&Gap>) 
         Some(gap) => beside(findings, gap),
         None => "in no order that is shown".to_owned(),
     };
-    let once = if findings.repeats > 1 { "" } else { " in one repeat" };
+    let once = if findings.measured > 1 { "" } else { " in one repeat" };
     let none = (0..findings.configurations.len()).filter(|one| !order.contains(one));
     let none: Vec<&str> = none.map(|one| findings.headings[one].as_str()).collect();
     let none = if none.is_empty() { String::new() } else { format!("; no figure of {}", and(none)) };
@@ -152,7 +163,14 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
     format!("First on average, by kind of work: {}.", all.join("; "))
 }
 
-/// The ranking of a category, and unranked configurations.
+/// "not ranked: a and b", of tests.
+fn not_ranked(findings: &Findings, tests: &[usize]) -> String {
+    let named = tests.iter().take(NAMED).map(|task| findings.tasks[*task].id.clone());
+    let more = tests.len().checked_sub(NAMED).filter(|more| *more > 0).map(|more| format!("{more} more"));
+    format!("not ranked: {}", and(named.chain(more)))
+}
+
+/// The ranking of a category, and unranked configurations and tests.
 pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String {
     let names = findings.headings.iter().enumerate();
     let missing = names.filter(|(at, _)| !found.ranking.iter().any(|rank| rank.configuration == *at));
@@ -164,13 +182,20 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
     let said = match &found.ranking[..] {
         [] => "no configuration has figures of all tests".to_owned(),
         [only] => format!("only {} has figures of all tests", findings.headings[only.configuration]),
-        ranking => Ranking { findings, ranking, basis: found.basis, of: Some(&found.category) }.lead(found.lead),
+        ranking => {
+            Ranking { findings, ranking, basis: found.basis, of: Some(&found.category), all: found.unranked.is_empty() }
+                .lead(found.lead)
+        }
     };
     let shared = match found.basis {
         Basis::Space | Basis::Memory => String::new(),
         _ => sharing(findings, |task| task.category == found.category),
     };
-    format!("{}: {said}.{shared}{not_ranked}", capital(metric::category(&found.category)))
+    let left_out = match &found.unranked[..] {
+        [] => String::new(),
+        tests => format!(" {}.", capital(&self::not_ranked(findings, tests))),
+    };
+    format!("{}: {said}.{shared}{not_ranked}{left_out}", capital(metric::category(&found.category)))
 }
 
 /// Which of these tests measure the sharing of blocks: " In 012 and 014 xfs and btrfs share blocks instead of writing a
@@ -239,6 +264,8 @@ struct Ranking<'a> {
     ranking: &'a [Rank],
     basis: Basis,
     of: Option<&'a Category>,
+    /// Whether all judged tests are ranked.
+    all: bool,
 }
 
 impl Ranking<'_> {
@@ -281,7 +308,8 @@ impl Ranking<'_> {
             }
             Lead::First { everywhere: true } => {
                 let then = format!("{average} {} {times}{}", ratio(second.score), self.certain(second));
-                format!("{one} {least} and was the best in every test; next is {other}, {then}{last}")
+                let every = if self.all { "every test" } else { "each of them" };
+                format!("{one} {least} and was the best in {every}; next is {other}, {then}{last}")
             }
             Lead::First { everywhere: false } => {
                 let by = format!("{average} {} {times}{}", ratio(first.score), self.certain(first));

@@ -30,7 +30,7 @@ use mountmark_stats::random::Random;
 use mountmark_stats::summary::{mean, variance};
 
 use crate::figures::find::roles::{self, Role};
-use crate::figures::find::series::{Figures, Series};
+use crate::figures::find::series::{Figures, Series, Task};
 use crate::options::Options;
 use crate::rankings::find::rank::Rank;
 
@@ -84,6 +84,13 @@ impl Ranked {
                 values.iter().any(|value| value.is_finite()) && !values.iter().any(|value| value.is_infinite())
             })
             .collect()
+    }
+
+    /// Judged tests of those that `want` accepts that none of these series is of.
+    pub fn others(&self, figures: &Figures, series: &[usize], want: impl Fn(&Task) -> bool) -> Vec<usize> {
+        let is_judged = |task: &Task| !task.step && task.main().is_some() && want(task);
+        let is_ranked = |at: usize| series.iter().any(|one| self.series[*one].0 == at);
+        (0..figures.tasks.len()).filter(|at| is_judged(&figures.tasks[*at]) && !is_ranked(*at)).collect()
     }
 
     /// The ranking by these series; empty if no configuration has figures of all.

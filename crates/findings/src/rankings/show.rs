@@ -20,7 +20,8 @@ pub(crate) fn tables(findings: &Findings) -> Vec<Block> {
         out.extend(robustness::ranking(findings, is_meant).map(Block::Text));
     }
     if findings.overall.ranking.len() > 1 {
-        out.push(Block::Subheading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
+        let ranked = if findings.overall.unranked.is_empty() { "" } else { " that are ranked" };
+        out.push(Block::Subheading(format!("Ranking, all tests{ranked} (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking, |_| true));
         out.extend(robustness::ranking(findings, |_| true).map(Block::Text));
     }

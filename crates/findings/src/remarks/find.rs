@@ -20,6 +20,8 @@ pub enum Remark {
     OneRepeat {
         /// Whether its figures are exact for their seed.
         exact: bool,
+        /// Number of repeats that were to be.
+        planned: u32,
     },
     /// The lab's clock has no noise: repeats differ by what their seeds draw.
     SeedsAlone(Way),
@@ -64,7 +66,7 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     }
     match (run.plan.lab.capabilities().exact_clock, repeats) {
         (_, 0) => out.push(Remark::NoCell),
-        (exact, 1) => out.push(Remark::OneRepeat { exact }),
+        (exact, 1) => out.push(Remark::OneRepeat { exact, planned: run.plan.repeats }),
         (true, _) => out.push(Remark::SeedsAlone(run.plan.conditions())),
         (..) => {}
     }

@@ -29,13 +29,19 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             format!("This run has no configuration {asked:?}: ratios are to the first one.")
         }
         Remark::NoCell => "No cell has ended: there is nothing to judge.".into(),
-        Remark::OneRepeat { exact: true } => {
-            "One repeat: no intervals, no verdicts. The figures are exact for their seed: the same plan gives the same \
-             figures to the nanosecond. Only more repeats can show what other seeds give (--repeat 5)."
-                .into()
-        }
-        Remark::OneRepeat { exact: false } => {
-            "One repeat: no intervals, no verdicts. Only more repeats can tell differences from noise (--repeat 5).".into()
+        Remark::OneRepeat { exact, planned } => {
+            let (there, how) = match planned {
+                0 | 1 => ("One repeat".to_owned(), "--repeat 5"),
+                _ => (format!("Of {planned} repeats one has figures"), "mountmark resume"),
+            };
+            let what = match exact {
+                true => {
+                    "The figures are exact for their seed: the same plan gives the same figures to the nanosecond. \
+                     Only more repeats can show what other seeds give"
+                }
+                false => "Only more repeats can tell differences from noise",
+            };
+            format!("{there}: no intervals, no verdicts. {what} ({how}).")
         }
         Remark::SeedsAlone(Way::Varied) => {
             "The lab's clock has no noise. Repeats differ in their workload and in conditions that no question asks for (idle \

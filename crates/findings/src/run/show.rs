@@ -69,7 +69,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Block> {
         out.extend(notes.into_parts());
         return out;
     }
-    let has_spread = findings.repeats > 1;
+    let has_spread = findings.measured > 1;
     let mut table = Table {
         head: std::iter::once(matrix.head()).chain(columns).collect(),
         rows: joined(&matrix.rows, |row| cells(view, &matrix, row, &mut notes, has_spread)),

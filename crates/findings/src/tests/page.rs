@@ -62,6 +62,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
         headings: names.clone(),
         baseline: 0,
         repeats: run.plan.repeats,
+        measured: run.plan.repeats as usize,
         level: 0.95,
         matters: 0.01,
         main: &Metric::DURABLE,
@@ -71,6 +72,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
             basis: Basis::Durable,
             ranking: ranking.clone(),
             lead: Some(Lead::First { everywhere: true }),
+            unranked: vec![],
         }],
         overall: Overall {
             composite: vec![None; names.len()],
@@ -78,6 +80,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
             basis: Basis::Durable,
             ranking,
             lead: Some(Lead::First { everywhere: true }),
+            unranked: vec![],
         },
         safety: vec![
             AfterCut {

@@ -121,7 +121,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     };
     if order.len() < 2 {
         let is_alone = figures.configurations.len() < 2;
-        return not_judged(if is_alone { NotJudged::OneConfiguration } else { NotJudged::OthersFailed }, order);
+        return not_judged(if is_alone { NotJudged::OneConfiguration } else { NotJudged::NoOther }, order);
     }
     if judged.pairs.is_empty() {
         let has_repeats = order.iter().any(|configuration| series.figures(*configuration).len() > 1);

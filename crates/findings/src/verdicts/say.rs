@@ -166,7 +166,7 @@ pub(crate) fn median(found: &MetricFindings, configuration: usize) -> f64 {
 fn not_judged(reason: NotJudged) -> &'static str {
     match reason {
         NotJudged::OneConfiguration => "the run has one configuration",
-        NotJudged::OthersFailed => "all others failed",
+        NotJudged::NoOther => "no other has a figure",
         NotJudged::OneRepeat => "the run has one repeat",
         NotJudged::NoRatios => "no repeat has two figures above 0",
     }

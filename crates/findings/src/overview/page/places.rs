@@ -114,7 +114,10 @@ fn overall(view: &View) -> Option<Places> {
     let all: Vec<Place> = ranking.iter().map(place).collect();
     let scale = covering(&all);
     (all.len() > 1).then(|| Places {
-        caption: "Places over all tests: times the best of each test, on average; 1 is the best everywhere",
+        caption: match view.findings().overall.unranked.is_empty() {
+            true => "Places over all tests: times the best of each test, on average; 1 is the best everywhere",
+            false => "Places over the tests that are ranked: times the best of each, on average; 1 is the best in all",
+        },
         column: "times the best",
         end: ratio(scale.max),
         scale,

@@ -33,9 +33,20 @@ impl Opening {
     pub fn of(findings: &Findings) -> Opening {
         let by_factor = findings.effects.as_ref().and_then(effects::say::opening);
         let mut all = by_factor.map(|[_, answer]| answer).into_iter().chain(say::sentences(findings));
-        let answer = all.next().unwrap_or_else(|| nothing(findings));
+        // Steps and room answer nothing where the suite's tests do not.
+        let is_beside = !matches!(findings.conclusions.first(), None | Some(Conclusion::SyncedLost));
+        let none = (is_beside && !has_compared(findings)).then(|| nothing(findings));
+        let answer = none.or_else(|| all.next()).unwrap_or_else(|| nothing(findings));
         Opening { answer, further: all.by_ref().take(FURTHER).collect(), rest: all.collect() }
     }
+}
+
+/// Whether a test of the suite has figures of several.
+fn has_compared(findings: &Findings) -> bool {
+    findings.suite().any(|task| {
+        let Some(found) = task.shown() else { return false };
+        found.estimates.iter().flatten().count() > 1
+    })
 }
 
 /// The answer where nothing can be compared.
@@ -68,7 +79,11 @@ pub(crate) fn title(findings: &Findings) -> String {
             let times = usable_times(findings, *task, &if order.len() > 3 { vec![one, other] } else { order.clone() });
             format!("Usable again after a power cut: {}", and(times))
         }
-        Some(Conclusion::Overall { .. }) => {
+        Some(Conclusion::Overall { tests }) => {
+            let over = match findings.overall.unranked.len() {
+                0 => String::new(),
+                unranked => format!(" over {} of {tests} tests", tests - unranked),
+            };
             let ([first, second, ..], Some(lead)) = (&findings.overall.ranking[..], findings.overall.lead) else {
                 return compared(findings);
             };
@@ -76,20 +91,23 @@ pub(crate) fn title(findings: &Findings) -> String {
             let of = if count > 2 { format!(" of {count} {things}") } else { String::new() };
             match lead {
                 Lead::AllLevel if findings.overall.ranking.len() < count => {
-                    format!("{} of {count} {things} are level", findings.overall.ranking.len())
+                    format!("{} of {count} {things} are level{over}", findings.overall.ranking.len())
                 }
-                Lead::AllLevel => format!("{count} {things} are level"),
+                Lead::AllLevel => format!("{count} {things} are level{over}"),
                 Lead::TwoLevel(Level::Close) if count > 2 => {
-                    format!("{one} and {other} are level, and come first{of}")
+                    format!("{one} and {other} are level, and come first{of}{over}")
                 }
-                Lead::TwoLevel(Level::Close) => format!("{one} and {other} are level"),
+                Lead::TwoLevel(Level::Close) => format!("{one} and {other} are level{over}"),
                 Lead::TwoLevel(_) if count > 2 => {
-                    format!("{one} and {other} come first{of}, in no order that is shown")
+                    format!("{one} and {other} come first{of}{over}, in no order that is shown")
                 }
-                Lead::TwoLevel(_) => format!("{one} and {other}: no order is shown"),
+                Lead::TwoLevel(_) => format!("{one} and {other}: no order is shown{over}"),
                 Lead::First { .. } => {
-                    let repeat = if findings.repeats > 1 { "" } else { " in one repeat" };
-                    format!("{one} is first{of}{repeat}, {} times ahead of {other}", ratio(second.score / first.score))
+                    let repeat = if findings.measured > 1 { "" } else { " in one repeat" };
+                    format!(
+                        "{one} is first{of}{over}{repeat}, {} times ahead of {other}",
+                        ratio(second.score / first.score)
+                    )
                 }
             }
         }

@@ -19,6 +19,9 @@ pub struct CategoryFindings {
     /// Whether the first leads; `None` if fewer than two are ranked.
     #[serde(skip)]
     pub lead: Option<Lead>,
+    /// Judged tests that the ranking leaves out: their figures have no ratios, or no rank, as what a program prints.
+    #[serde(skip)]
+    pub unranked: Vec<usize>,
 }
 
 /// One place of a ranking.
@@ -55,6 +58,9 @@ pub struct Overall {
     /// Whether the first leads; `None` if fewer than two are ranked.
     #[serde(skip)]
     pub lead: Option<Lead>,
+    /// Judged tests that the ranking leaves out: their figures have no ratios, or no rank, as what a program prints.
+    #[serde(skip)]
+    pub unranked: Vec<usize>,
 }
 
 /// How the first places of a ranking relate.

@@ -71,6 +71,8 @@ fn what_comes_from_a_run_is_never_markup() {
     for document in formats() {
         let text = document.write(&Reports::of(&[report(&run, &found)]), &writers::Options::default()).unwrap();
         assert!(document.is_ours(&text[..text.floor_char_boundary(4096)]), "{} knows its own", document.name());
+        // Such as `report --format markdown >> notes.md`.
+        assert!(!document.is_ours(&format!("Notes of mine.\n{text}")), "{}", document.name());
         match document.name() {
             "svg" => check(&text),
             "json" => assert_eq!(

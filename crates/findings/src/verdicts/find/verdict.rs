@@ -76,9 +76,9 @@ pub enum NotJudged {
     /// The run has one configuration.
     #[serde(rename = "one configuration")]
     OneConfiguration,
-    /// One configuration has figures, and all others failed.
-    #[serde(rename = "all others failed")]
-    OthersFailed,
+    /// One configuration has figures: the others failed, or were not measured.
+    #[serde(rename = "no other has a figure")]
+    NoOther,
     /// The run has one repeat.
     #[serde(rename = "one repeat")]
     OneRepeat,

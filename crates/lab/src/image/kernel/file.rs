@@ -131,20 +131,34 @@ pub fn parse(bytes: &[u8]) -> Result<String> {
     Ok(format!("{:?} {} {:?} {:?}", file.release(), file.can_start(), file.config(), file.builtin()))
 }
 
+/// Refuses a file that does not begin as a kernel does.
+pub fn check_start(path: &Path) -> Result<()> {
+    let mut start = Vec::new();
+    let read = mountmark_input::open(path).and_then(|file| file.take(0x206).read_to_end(&mut start));
+    read.with_context(|| format!("cannot read the kernel {}", path.display()))?;
+    Kind::check(&start).with_context(|| format!("{} is no kernel that a guest can boot", path.display()))
+}
+
 impl Kind {
+    /// Whether a file that begins so may be a kernel.
+    fn check(start: &[u8]) -> Result<()> {
+        if start.is_empty() {
+            bail!("it is empty");
+        }
+        if !start.starts_with(b"\x7fELF") && start.get(0x202..0x206) != Some(BZIMAGE) {
+            bail!("it is neither an ELF image (vmlinux) nor a bzImage (vmlinuz)")
+        }
+        Ok(())
+    }
+
     fn of(bytes: &[u8], sha256: &str, cache: &Path) -> Result<Kind> {
+        Kind::check(bytes)?;
         if bytes.starts_with(b"\x7fELF") {
             return Ok(Kind::Elf);
         }
-        if bytes.get(0x202..0x206) == Some(BZIMAGE) {
-            check_protocol(bytes)?;
-            let release = header_release(bytes).context("it is damaged: its header tells no release")?;
-            return Ok(Kind::BzImage(Unpacked::get(sha256, &release, cache, || unpack_bzimage(bytes))?));
-        }
-        if bytes.is_empty() {
-            bail!("it is empty");
-        }
-        bail!("it is neither an ELF image (vmlinux) nor a bzImage (vmlinuz)")
+        check_protocol(bytes)?;
+        let release = header_release(bytes).context("it is damaged: its header tells no release")?;
+        Ok(Kind::BzImage(Unpacked::get(sha256, &release, cache, || unpack_bzimage(bytes))?))
     }
 }
 

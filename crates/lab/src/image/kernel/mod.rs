@@ -77,13 +77,18 @@ impl Kernel {
         if layout::is_path(all[0]) { vec![wanted] } else { all }
     }
 
-    /// Refuses a kernel's path at which nothing is.
+    /// Refuses no name, and a kernel's path at which none is.
     ///
     /// # Errors
     /// As [`Kernel::find`], as far as it is known before anything is fetched.
     pub fn check_path(wanted: &str) -> Result<()> {
-        if layout::is_path(wanted) {
-            layout::images(&layout::split(wanted)?.0)?;
+        if wanted.is_empty() {
+            bail!("--kernel: a name is empty; give a version of Debian's such as 6.12, or a path");
+        }
+        if layout::is_path(wanted)
+            && let [image] = &layout::images(&layout::split(wanted)?.0)?[..]
+        {
+            file::check_start(image)?;
         }
         Ok(())
     }
@@ -292,6 +297,9 @@ mod lists {
         assert_eq!(Kernel::several("6.1, sid,vmlinux"), ["6.1", "sid", "vmlinux"]);
         assert_eq!(Kernel::several("./a,b"), ["./a,b"]);
         assert!(Kernel::check_path("6.1").is_ok() && Kernel::check_path("host").is_ok());
+        assert!(Kernel::check_path("").unwrap_err().to_string().contains("a name is empty"));
+        let error = format!("{:#}", Kernel::check_path("/etc/passwd").unwrap_err());
+        assert!(error.contains("/etc/passwd is no kernel that a guest can boot: it is neither"), "{error}");
         let error = Kernel::check_path("/nowhere/vmlinux,/lib/modules").unwrap_err();
         assert!(format!("{error:#}").contains("there is no kernel /nowhere/vmlinux;"), "{error:#}");
     }

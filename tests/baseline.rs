@@ -31,22 +31,27 @@ fn figures_hold_until_the_program_does_more() {
     let Some(lab) = Lab::with_guests("figures_hold_until_the_program_does_more", 2) else { return };
     let lab = at_home(lab);
     program(&lab, "tool", WORK);
-    let save =
-        ["save", "bench.toml", "--fs", "ext4", "--repeat", "2", "--jobs", "2", "--with", "./tool", "--", "./tool"];
-    baseline(&lab, &save).ended_with(0).says(&["bench.toml has the figures of 2 cells"]);
-    let kept = fs::read_to_string(lab.path("bench.toml")).unwrap();
+    let save = |options: &[&str], says: &str| {
+        let words =
+            [&["save", "bench.toml", "--fs", "ext4"], options, &["--jobs", "2"], &["--with", "./tool", "--", "./tool"]];
+        baseline(&lab, &words.concat()).ended_with(0).says(&[says]);
+        fs::read_to_string(lab.path("bench.toml")).unwrap()
+    };
+    let kept = save(&["--repeat", "2"], "bench.toml has the figures of 2 cells");
     assert!(
         kept.contains("words = [\"--fs\", \"ext4\", \"--repeat\", \"2\", \"--with\", \"./tool\", \"--\", \"./tool\"]")
     );
     assert!(kept.len() < 20_000, "{} bytes", kept.len());
-    baseline(&lab, &save).ended_with(0);
-    assert_eq!(fs::read_to_string(lab.path("bench.toml")).unwrap(), kept, "the same figures are the same file");
 
     // Another comment moves nothing that matters.
     program(&lab, "tool", &WORK.replace("sh\n", "sh\n# it makes three files\n"));
     let same = baseline(&lab, &["check", "bench.toml", "--jobs", "2"]).ended_with(0);
     assert!(same.stdout.contains("none is worse by more than 2 %"), "{}", same.text());
 
+    // From here on of one cell.
+    let once = ["--repeat", "1", "--conditions", "fixed"];
+    let kept = save(&once, "bench.toml has the figures of 1 cell");
+    assert_eq!(save(&once, "1 cell"), kept, "the same figures are the same file");
     program(&lab, "tool", &format!("{WORK}dd if=/dev/zero of=big bs=4k count=24 oflag=sync status=none\n"));
     let files = ["verdict.md", "checks.xml", "changes.json", "changes.csv"];
     let also = files.map(|file| ["--also", file]).concat();

@@ -22,7 +22,7 @@ pub fn has_namespaces(test: &str) -> bool {
 }
 
 /// A hard-linked copy of the downloads in the user's cache: replacing a file in one does not affect the other. The
-/// user's cache must have been used before.
+/// user's cache must have been used before. Other kernels than the guest's, which are most of it, are left out.
 fn downloads(lab: &Lab, name: &str) -> PathBuf {
     let cache = lab.path(name);
     fs::create_dir(&cache).unwrap();
@@ -33,6 +33,17 @@ fn downloads(lab: &Lab, name: &str) -> PathBuf {
         let copied = copied.success()
             || Command::new("cp").arg("-a").arg(users.join(part)).arg(&cache).status().unwrap().success();
         assert!(copied, "{part}");
+    }
+    let package = fs::read_to_string(cache.join("kernels/6_12.name")).unwrap();
+    let release = package.trim().trim_start_matches("linux-image-").to_owned();
+    for (part, start) in [("kernels", "vmlinux-"), ("packages", "linux-")] {
+        for entry in fs::read_dir(cache.join(part)).unwrap().flatten().map(|entry| entry.path()) {
+            let name = entry.file_name().unwrap().to_string_lossy();
+            if name.starts_with(start) && !name.contains(&release) {
+                let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+                removed.unwrap();
+            }
+        }
     }
     cache
 }

@@ -96,7 +96,7 @@ fn a_campaign_on_slurm_survives_killed_workers_and_a_lost_controller() {
     let test = "cluster::a_campaign_on_slurm_survives_killed_workers_and_a_lost_controller";
     let Some(lab) = Lab::with_guests(test, 2) else { return };
     let Some(slurm) = Slurm::start(test, &lab.path("slurm"), 3) else { return };
-    let harm = Harm { repeats: 4, kills: 2, controllers: 1, doubles: 0, damaged: 0 };
+    let harm = Harm { repeats: 3, kills: 2, controllers: 1, doubles: 0, damaged: 0 };
     assert_campaign_survives(lab, slurm, &harm);
 }
 

@@ -28,8 +28,9 @@ fn a_program_that_does_not_sync_loses_what_it_wrote_and_one_that_does_keeps_it()
     const TEST: &str = "a_program_that_does_not_sync_loses_what_it_wrote_and_one_that_does_keeps_it";
     let Some(lab) = Lab::with_guests(TEST, 2) else { return };
     let unsafe_one = program(&lab, &APPEND.replace("SYNC", ":"));
-    let words =
-        ["--times", "2", "--pauses", "none", "--jobs", "2", "--with", &unsafe_one, "--check", CHECK, "--", "./append"];
+    let effort =
+        ["--times", "2", "--pauses", "none", "--jobs", "2", "--images", "16", "--recoveries", "0", "--no-shrink"];
+    let words = [&effort[..], &["--with", &unsafe_one, "--check", CHECK, "--", "./append"]].concat();
     let found = crash(&lab, &words).ended_with(1);
     assert!(found.stdout.contains("append check: status"), "{}", found.text());
     // The printed command makes the image again, and the check says the same of it.
@@ -44,8 +45,7 @@ fn a_program_that_does_not_sync_loses_what_it_wrote_and_one_that_does_keeps_it()
     // Steps and the check see a parameter.
     let safe = program(&lab, &APPEND.replace("SYNC", "test $N = 7 && sync"));
     let check = format!("test $N = 7 && {{ {CHECK}; }}");
-    let common = ["--times", "2", "--pauses", "none", "--jobs", "2", "--parameter", "N=7"];
-    let words = [&common[..], &["--with", &safe, "--check", &check, "--", "./append"]].concat();
+    let words = [&effort[..], &["--parameter", "N=7", "--with", &safe, "--check", &check, "--", "./append"]].concat();
     let none = crash(&lab, &words).ended_with(0);
     assert!(none.stdout.contains("images"), "{}", none.text());
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::lab::{Lab, assert_equal_figures};
+use crate::lab::{Lab, assert_has_figures};
 use crate::tasks::{KEPT_FILE, definition};
 
 /// The file after a change, and after a restart.
@@ -79,7 +79,8 @@ fn what_lies_on_a_folder_comes_back_with_its_data() {
     assert!(of("busy", "gocryptfs") > 1.5 * of("busy", "ext4"), "{}", of("busy", "gocryptfs"));
     let own = |name: &str| of("user", name) + of("system", name);
     assert!(own("gocryptfs") < 1.5 * own("ext4"), "{} and {}", own("gocryptfs"), own("ext4"));
-    assert_equal_figures(&results, &lab.run(&plan).ended_with(0).results());
+    let again = lab.run(&[&["--fs", "overlay:committed@ext4@luks,gocryptfs"], &plan[2..]].concat());
+    assert_has_figures(&again.ended_with(0).results(), &results);
 
     // The list that the agent takes is the one that is printed: `agent::tests`. Here, that it is the one of this run.
     let dry = lab.run(&[&plan[..], &["--dry-run"]].concat()).ended_with(0).stdout;

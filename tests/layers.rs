@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::lab::{Lab, Ran, assert_equal_figures};
+use crate::lab::{Lab, Ran, assert_has_figures};
 use crate::tasks::{KEPT_FILE, definition};
 
 /// What is durable is there after a restart and a power cut.
@@ -23,8 +23,8 @@ run = "grep -q kept kept && test ! -e gone && cmp /tmp/reference file"
 const DIRECT: &str = r#"
 [[task]]
 id = "direct"
-title = "read a file of 48 MiB in requests of 4 MiB"
-prepare = "dd if=/dev/zero of=large bs=1M count=48 conv=fsync"
+title = "read a file of 16 MiB in requests of 4 MiB"
+prepare = "dd if=/dev/zero of=large bs=1M count=16 conv=fsync"
 cold = true
 run = "dd if=large of=/dev/null bs=4M iflag=direct"
 "#;
@@ -52,7 +52,9 @@ fn what_lies_below_a_file_system_comes_back_with_its_data() {
     assert!(busy("ext4@luks") > 1.5 * busy("ext4"), "{} and {}", busy("ext4@luks"), busy("ext4"));
     let usable = |name: &str| results.value(name, "capacity", "capacity_bytes");
     assert!(usable("ext4@luks") < usable("ext4"), "the header takes no room");
-    assert_equal_figures(&results, &lab.run(&plan).ended_with(0).results());
+    // One that encrypts, in volumes; the others are parts of it, or lie straight on the disk.
+    let again = lab.run(&[&["--fs", "ext4@luks@lvm"], &plan[2..]].concat()).ended_with(0).results();
+    assert_has_figures(&again, &results);
 
     // The list that the agent takes is the one that is printed: `agent::tests`. Here, that it is the one of this run.
     let dry = lab.run(&[&plan[..], &["--dry-run"]].concat()).ended_with(0).stdout;
@@ -95,7 +97,8 @@ fn several_disks_are_one_to_a_file_system() {
         results.value(name, "capacity", "capacity_bytes") / results.value("ext4", "capacity", "capacity_bytes")
     };
     assert!((3.0..5.0).contains(&room("ext4@lvm:stripes=4")), "{}", room("ext4@lvm:stripes=4"));
-    assert_equal_figures(&results, &lab.run(&plan).ended_with(0).results());
+    let again = lab.run(&[&["--fs", "xfs@raid5"], &plan[2..]].concat()).ended_with(0).results();
+    assert_has_figures(&again, &results);
 }
 
 #[test]

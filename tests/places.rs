@@ -150,8 +150,13 @@ fn what_is_damaged_in_the_cache_is_made_again() {
     let users = fs::read_link(&kernels).unwrap();
     fs::remove_file(&kernels).unwrap();
     fs::create_dir(&kernels).unwrap();
+    let package = fs::read_to_string(users.join("6_12.name")).unwrap();
+    let release = package.trim().trim_start_matches("linux-image-");
     for file in fs::read_dir(&users).unwrap().flatten() {
-        fs::copy(file.path(), kernels.join(file.file_name())).unwrap();
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name.contains(release) || name == "6_12.name" {
+            fs::copy(file.path(), kernels.join(name)).unwrap();
+        }
     }
     let vmlinux = fs::read_dir(&kernels).unwrap().flatten().map(|entry| entry.path());
     let vmlinux = vmlinux.filter(|path| path.to_string_lossy().contains("/vmlinux-6.12."));

@@ -1,7 +1,7 @@
 //! Power cuts on the virtual clock: what the disk holds afterwards, how file systems come up again, and that their time
 //! repeats.
 
-use crate::lab::{Lab, assert_equal_figures};
+use crate::lab::{Lab, assert_has_figures};
 
 /// A file that is durable and one that is not when the power fails, with both fates of the disk's cache.
 const CUTS: &str = r#"
@@ -65,12 +65,11 @@ fn the_disk_holds_what_was_acknowledged_or_what_was_durable() {
 fn recovery_repeats_to_the_nanosecond() {
     let Some(lab) = Lab::with_guests("recovery_repeats_to_the_nanosecond", 2) else { return };
     let tasks = ["fill", "clean", "usable", "check-clean", "check", "usable-lost", "umount", "fsck"];
-    let run = |jobs: &str| {
-        let plan = ["--fs", "ext2,ext3,jfs", "--suite", "recovery", "--scale", "0.01", "--disk", "hdd"];
-        let ran = lab.run(&[&plan[..], &["--repeat", "1", "--seed", "3", "--jobs", jobs]].concat());
-        ran.ended_with(0).results()
+    let run = |all: &str| {
+        let plan = ["--fs", all, "--suite", "recovery", "--scale", "0.01", "--disk", "hdd"];
+        lab.run(&[&plan[..], &["--repeat", "1", "--seed", "3"]].concat()).ended_with(0).results()
     };
-    let one = run("2");
+    let one = run("ext2,ext3,jfs");
     for name in ["ext2", "ext3", "jfs"] {
         one.is_ok(name, &tasks);
         let value = |task: &str, metric: &str| one.value(name, task, metric);
@@ -80,7 +79,10 @@ fn recovery_repeats_to_the_nanosecond() {
     // ext2 reads all its inodes, and a journal spares that.
     let read = |name: &str| one.value(name, "usable", "read_bytes");
     assert!(read("ext2") > 4.0 * read("ext3"), "ext2 reads {} bytes, ext3 {}", read("ext2"), read("ext3"));
-    assert_equal_figures(&one, &run("1"));
+    // Replayed by the kernel, and by a program; alone, not beside another.
+    for name in ["ext3", "jfs"] {
+        assert_has_figures(&run(name), &one);
+    }
 }
 
 /// ntfs is left with a folder that can be neither read nor removed; the tasks after it have folders of their own.

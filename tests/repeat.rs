@@ -84,15 +84,15 @@ fn a_long_suite_repeats_beside_busy_processors() {
 fn repeats_and_seeds_differ_and_plans_of_one_seed_do_not() {
     let Some(lab) = Lab::with_guests("repeats_and_seeds_differ_and_plans_of_one_seed_do_not", 2) else { return };
     let suite = lab.suite("disks", TASKS);
-    let run = |fs: &str, seed: &str| {
-        lab.run(&["--fs", fs, "--suite", &suite, "--repeat", "2", "--seed", seed]).ended_with(0).results()
+    let run = |fs: &str, repeats: &str, seed: &str| {
+        lab.run(&["--fs", fs, "--suite", &suite, "--repeat", repeats, "--seed", seed]).ended_with(0).results()
     };
-    let alone = run("ext4", "7");
+    let alone = run("ext4", "2", "7");
     let seeds: Vec<u64> = alone.cells().iter().map(|cell| cell["seed"].as_u64().unwrap()).collect();
     assert!(seeds.len() == 2 && seeds[0] != seeds[1], "{seeds:?}");
-    assert!(!run("ext4", "8").cells().iter().any(|cell| seeds.contains(&cell["seed"].as_u64().unwrap())));
+    assert!(!run("ext4", "1", "8").cells().iter().any(|cell| seeds.contains(&cell["seed"].as_u64().unwrap())));
     // Other configurations in the plan have no effect, not even xfs, which needs the larger disk.
-    let beside = run("xfs,ext2,ext4", "7");
+    let beside = run("xfs,ext4", "2", "7");
     assert_has_figures(&alone, &beside);
 }
 

@@ -29,7 +29,8 @@ fn two_builds_are_rows_of_one_run_and_the_cause_is_named() {
     let new =
         build(&lab, "new", &format!("#!/bin/sh\n{work}dd if=/dev/zero of=big bs=4k count=24 oflag=sync status=none\n"));
     let sides = format!("{old},{new}");
-    let words = ["run", "--fs", "ext4", "--repeat", "2", "--compare", &sides, "--", "./tool"];
+    let once = ["--repeat", "1", "--conditions", "fixed"];
+    let words = [&["run", "--fs", "ext4"], &once[..], &["--compare", &sides, "--", "./tool"]].concat();
     let ran = on_store(&lab, &words).ended_with(0);
     assert!(ran.stdout.contains("ext4#old") && ran.stdout.contains("ext4#new"), "{}", ran.text());
     ran.says(&["new beside old", "compare latest#old latest#new", "why latest#old latest#new --task tool"]);

@@ -84,6 +84,21 @@ refused() {
     echo "$ID: $said" >> /run/said
 }
 
+# A run on an image is killed while its task sleeps.
+killed() {
+    rm -f /tmp/state; mkdir -p /tmp/mnt; file image 44
+    /run/mountmark run --lab host --suite /tmp/slow.toml --repeat 1 --no-control --fs ext2 --image /tmp/image --disk-size 44MiB > first 2>&1 & p=$!
+    await grep -q sleeping /tmp/state; kill -9 $p; wait $p; await eval 'test -z "$(losetup -j /tmp/image)"'
+}
+cleaned() { said=$(/run/mountmark clean 2>&1) || fail "$1: $said"; code=0; tell; case $said in *"$2"*) ;; *) fail "$1: $said" ;; esac; }
+
+# changed NAME COMMAND: what the command writes into the image of a killed run is not cleaned away.
+changed() {
+    killed; sleep 1; eval "$2" || fail "$1: cannot"; sync; cp --sparse=always /tmp/image /tmp/before
+    cleaned "$1" '/tmp/image, the image of a host lab that is gone: it holds'
+    cmp /tmp/image /tmp/before || fail "$1: CHANGED"
+}
+
 # A device $d for tests, and what must stay: a file system on the device $e, and in files.
 kept() {
     d=$(disk under 40); file two 4; mkfs.ext2 -q -F -L KEPT /tmp/two; e=$(losetup --show -f /tmp/two); cp /tmp/two /tmp/precious

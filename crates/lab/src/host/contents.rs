@@ -121,6 +121,34 @@ mod tests {
         assert_eq!((recognise(&file), identity(&file)), (None, None));
     }
 
+    /// Bytes as printf has them.
+    fn unescaped(text: &str) -> Vec<u8> {
+        let mut parts = text.split('\\');
+        let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+        for part in parts {
+            bytes.push(u8::from_str_radix(&part[..3], 8).unwrap());
+            bytes.extend(part[3..].bytes());
+        }
+        bytes
+    }
+
+    /// By the definitions of the formats, with which guests try the whole refusal.
+    #[test]
+    fn every_kind_of_contents_is_recognised() {
+        let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/danger/signatures.toml");
+        let table: toml::Table = std::fs::read_to_string(table).unwrap().parse().unwrap();
+        let kinds = table["signatures"].as_array().unwrap();
+        assert!(kinds.len() >= 60);
+        for kind in kinds {
+            let [id, bytes, words] = [0, 2, 3].map(|at| kind[at].as_str().unwrap());
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(4 << 20).unwrap();
+            file.write_all_at(&unescaped(bytes), kind[1].as_integer().unwrap() as u64).unwrap();
+            let all = all(&file).unwrap();
+            assert!(all.iter().any(|(name, _)| name.contains(words)), "{id}: {all:?}");
+        }
+    }
+
     /// Each program makes a file system twice; both must be recognised and differ.
     #[test]
     fn a_file_system_made_anew_is_another_one() {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::Scale;
+use mountmark_cells::PlannedCell;
+use mountmark_model::{Scale, Task};
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
@@ -31,6 +32,14 @@ pub fn differences(before: &RunRecord, after: &RunRecord) -> Vec<Difference> {
             push(&mut out, &format!("package {name}"), version.clone(), other.clone());
         }
     }
+    for (what, values) in WORK {
+        let (earlier, mut later) = (values(before), values(after));
+        for (name, value) in earlier {
+            if let Some(other) = later.remove(&name) {
+                push(&mut out, &format!("{what} {name}"), value, other);
+            }
+        }
+    }
     for name in names(before).intersection(&names(after)) {
         push(&mut out, &format!("options of {name}"), options(before, name), options(after, name));
     }
@@ -56,6 +65,8 @@ const FACTS: &[Fact] = &[
     }),
     ("disk", |run| joined(run.cells.iter().map(|cell| cell.disk.clone()))),
     ("disk size", |run| joined(run.cells.iter().map(|cell| cell.disk_size.to_string()))),
+    ("fill", |run| held(run, |cell| cell.fill.as_ref().map(|fill| format!("{}%", fill.percent)))),
+    ("age", |run| held(run, |cell| cell.age.as_ref().map(|age| format!("{} ({})", age.text, start(&age.sha256))))),
     ("kernel", kernel),
     ("host kernel", |run| run.environment.host_kernel.clone()),
     ("host processor", |run| run.environment.host_cpu.clone()),
@@ -67,6 +78,47 @@ const FACTS: &[Fact] = &[
     ("repeats", |run| run.plan.repeats.to_string()),
     ("configurations", |run| run.plan.configurations.join(", ")),
 ];
+
+/// A kind of what the suite's author or the user may change under one name of the suite, and its values by name.
+type Work = (&'static str, fn(&RunRecord) -> BTreeMap<String, String>);
+
+const WORK: [Work; 3] = [
+    ("parameter", |run| {
+        gathered(run, |cell| cell.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())).collect())
+    }),
+    ("what is done before", |run| of_tasks(run, |task| task.prepare.clone().unwrap_or("nothing".into()))),
+    ("work of", |run| {
+        of_tasks(run, |task| {
+            let workload = task.workload.as_ref().and_then(|workload| serde_json::to_string(workload).ok());
+            let all = [Some(task.run.clone()), task.program.clone(), task.fio.clone(), workload];
+            all.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+        })
+    }),
+];
+
+/// Of each task, by its name, what `text` says of it.
+fn of_tasks(run: &RunRecord, text: impl Fn(&Task) -> String) -> BTreeMap<String, String> {
+    gathered(run, |cell| cell.tasks.iter().map(|task| (task.id.clone(), text(task))).collect())
+}
+
+/// Values by name, of all cells: several are listed.
+fn gathered(run: &RunRecord, of: impl Fn(&PlannedCell) -> Vec<(String, String)>) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in run.plan.cells.iter().flat_map(of) {
+        all.entry(name).or_default().insert(value);
+    }
+    all.into_iter().map(|(name, values)| (name, joined(values.into_iter()))).collect()
+}
+
+/// What is on the file systems before the tasks.
+fn held(run: &RunRecord, of: impl Fn(&PlannedCell) -> Option<String>) -> String {
+    joined(run.plan.cells.iter().map(|cell| of(cell).unwrap_or_else(|| "none".into())))
+}
+
+/// The beginning of a hash.
+fn start(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
 
 fn push(out: &mut Vec<Difference>, what: &str, before: String, after: String) {
     if before != after {
@@ -86,7 +138,7 @@ fn processor(run: &RunRecord) -> String {
 
 /// The beginning of the hash of the program that was measured, which tells builds apart.
 fn build(run: &RunRecord) -> String {
-    joined(run.cells.iter().map(|cell| cell.environment.measuring_program().chars().take(12).collect()))
+    joined(run.cells.iter().map(|cell| start(cell.environment.measuring_program())))
 }
 
 pub(crate) fn kernel(run: &RunRecord) -> String {
@@ -101,7 +153,7 @@ fn corpora(run: &RunRecord) -> String {
 /// What a user brings, by its name and the beginning of its hash, which tells builds apart; empty if he brings nothing.
 fn brought(run: &RunRecord) -> String {
     let corpora = run.cells.iter().filter_map(|cell| cell.corpus.as_ref()).filter(|_| brings(run));
-    joined(corpora.map(|corpus| format!("{} ({})", corpus.name, corpus.sha256.chars().take(12).collect::<String>())))
+    joined(corpora.map(|corpus| format!("{} ({})", corpus.name, start(&corpus.sha256))))
 }
 
 /// Whether the corpus is what a user brings: his own program is what he compares.
@@ -167,4 +219,36 @@ pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> 
         out.push(Incomparable::Contents { corpus: first, seed });
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use mountmark_model::{Cell, Fill};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_work_was_is_a_difference() {
+        let mut before = crate::tests::run(&["ext4"], 1);
+        let mut cell = before.plan.cells[0].whole();
+        cell.parameters.insert("N".into(), 7);
+        cell.tasks = vec![serde_json::from_value(json!({"id": "sh", "title": "sh", "run": "touch a"})).unwrap()];
+        before.plan.cells = vec![cell.into()];
+        let after = |change: fn(&mut Cell)| {
+            let mut run = before.clone();
+            let mut cell = run.plan.cells[0].whole();
+            change(&mut cell);
+            run.plan.cells = vec![cell.into()];
+            differences(&before, &run).into_iter().map(|one| (one.what, one.before, one.after)).collect::<Vec<_>>()
+        };
+        let one = |what: &str, before: &str, after: &str| vec![(what.to_owned(), before.to_owned(), after.to_owned())];
+        assert_eq!(after(|_| ()), []);
+        assert_eq!(after(|cell| cell.fill = Some(Fill::with_sizes(80, [1, 2, 3], true))), one("fill", "none", "80%"));
+        let add = after(|cell| drop(cell.parameters.insert("N".into(), 9)));
+        assert_eq!(add, one("parameter N", "7", "9"));
+        assert_eq!(after(|cell| cell.tasks[0].run = "touch b".into()), one("work of sh", "touch a", "touch b"));
+        let prepared = after(|cell| cell.tasks[0].prepare = Some("sync".into()));
+        assert_eq!(prepared, one("what is done before sh", "nothing", "sync"));
+    }
 }

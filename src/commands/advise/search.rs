@@ -128,16 +128,17 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Leaves out those on which the work failed in the last run, each with what failed.
+    /// Leaves out those that have no speed, each with what failed on it in the last run.
     fn leave_out_failed(&mut self) {
         for cell in self.runs.latest.iter().flat_map(|run| &run.cells) {
+            let name = &cell.configuration;
+            let has_speed = self.race.speeds.get(name).is_some_and(|speeds| speeds.iter().any(Option::is_some));
+            let tasks = cell.outcomes.iter().filter(|one| one.outcome.is_failed());
             let of_task = |one: &TaskOutcome| Some(format!("{} failed: {}", one.task, one.outcome.reason()?));
-            let task = cell.outcomes.iter().find_map(of_task);
-            let Some(why) = task.or_else(|| Some(format!("the cell failed: {}", cell.outcome.reason()?))) else {
-                continue;
-            };
-            if !self.race.is_out(&cell.configuration) {
-                self.race.left_out.push(LeftOut { what: cell.configuration.clone(), why });
+            let whole = || Some(format!("the cell failed: {}", cell.outcome.reason()?));
+            let why = tasks.filter_map(of_task).next().or_else(whole);
+            if let Some(why) = why.filter(|_| !has_speed && !self.race.is_out(name)) {
+                self.race.left_out.push(LeftOut { what: name.clone(), why });
             }
         }
     }

@@ -50,7 +50,7 @@ impl KernelFile {
     /// The file cannot be read, is no regular file, no kernel, a damaged one or one for another processor; or the cache
     /// cannot be written. Each names the file.
     pub fn read(path: &Path, cache: &Path) -> Result<KernelFile> {
-        let bytes = read_regular(path)?;
+        let bytes = read_regular(path, LARGEST)?;
         let sha256 = cache::sha256(&bytes);
         let kind = Kind::of(&bytes, &sha256, cache)
             .with_context(|| format!("{} is no kernel that a guest can boot", path.display()))?;
@@ -133,9 +133,7 @@ pub fn parse(bytes: &[u8]) -> Result<String> {
 
 /// Refuses a file that does not begin as a kernel does.
 pub fn check_start(path: &Path) -> Result<()> {
-    let mut start = Vec::new();
-    let read = mountmark_input::open(path).and_then(|file| file.take(0x206).read_to_end(&mut start));
-    read.with_context(|| format!("cannot read the kernel {}", path.display()))?;
+    let start = read_regular(path, 0x206)?;
     Kind::check(&start).with_context(|| format!("{} is no kernel that a guest can boot", path.display()))
 }
 
@@ -162,8 +160,8 @@ impl Kind {
     }
 }
 
-/// The bytes of a regular file of plausible size: reading a FIFO would block, and a device might never end.
-fn read_regular(path: &Path) -> Result<Vec<u8>> {
+/// The first bytes of a regular file of plausible size: reading a FIFO would block, and a device might never end.
+fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
     let cannot = || format!("cannot read the kernel {}", path.display());
     let data = std::fs::metadata(path).with_context(cannot)?;
     if !data.is_file() {
@@ -173,7 +171,7 @@ fn read_regular(path: &Path) -> Result<Vec<u8>> {
         bail!("{} is no kernel: it has {} bytes", path.display(), data.len());
     }
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)).with_context(cannot)?;
+    File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).with_context(cannot)?;
     Ok(bytes)
 }
 

@@ -3,6 +3,7 @@
 //! A sentence says "is fastest" only if a verdict shows it. With one repeat there are no verdicts: the first sentence
 //! says so, and the others state in the past tense what was measured.
 
+pub(crate) mod kind;
 pub(crate) mod opening;
 mod ranking;
 
@@ -91,7 +92,7 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
             let sum = |one: usize| quantity(&Metric::ELAPSED, findings.overall.composite[one].unwrap_or_default());
             let [low, high] = [sum(*least), sum(*greatest)];
             if low == high {
-                return format!("The sum of all tests' returned times is {low} on all {}.", opening::kind(findings)[1]);
+                return format!("The sum of all tests' returned times is {low} on all {}.", kind::kind(findings)[1]);
             }
             let (first, last) = (name(*least), name(*greatest));
             format!("The sum of all tests' returned times ranges from {low} on {first} to {high} on {last}.")
@@ -248,7 +249,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let what = capital(&what);
     if best == worst {
         let took = if is_space { "is" } else { "took" };
-        return format!("{what} {took} {best} on all {}.", opening::kind(findings)[1]);
+        return format!("{what} {took} {best} on all {}.", kind::kind(findings)[1]);
     }
     let [first, last] = ends.map(|one| &findings.headings[one]);
     let took = if is_space { "ranges" } else { "took" };

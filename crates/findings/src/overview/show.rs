@@ -2,7 +2,8 @@
 
 use mountmark_document::forms::Block;
 
-use crate::overview::say::opening::{Opening, REST, kind};
+use crate::overview::say::kind::kind;
+use crate::overview::say::opening::{Opening, REST};
 use crate::remarks;
 use crate::run::show::about::about;
 use crate::view::View;

@@ -11,7 +11,7 @@ use mountmark_stats::interval::Interval;
 
 use crate::figures::say::quantity::{end, quantity};
 use crate::overview::find::Conclusion;
-use crate::overview::say::opening::kind;
+use crate::overview::say::kind::kind;
 use crate::rankings;
 use crate::safety::say as safety;
 use crate::verdicts::page::head;

@@ -1,13 +1,12 @@
 //! What a report opens with: a title and a sentence that say what was found, the few conclusions that a reader needs
 //! beside it, and the rest, which is folded or follows below.
 
-use std::collections::BTreeSet;
-
 use mountmark_document::number::{and, counted, ratio};
 
 use crate::found::Findings;
 use crate::overview::find::Conclusion;
 use crate::overview::say;
+use crate::overview::say::kind::kind;
 use crate::overview::say::usable_times;
 use crate::rankings::find::rank::{Lead, Level};
 use crate::{effects, safety};
@@ -112,16 +111,6 @@ pub(crate) fn title(findings: &Findings) -> String {
             }
         }
         _ => compared(findings),
-    }
-}
-
-/// What is compared, one and several of it: file systems, or configurations where one of them is there more than once.
-pub(crate) fn kind(findings: &Findings) -> [&'static str; 2] {
-    let name = |one: &String| one.split([':', '@', '#']).next().map(str::to_owned);
-    let names: BTreeSet<Option<String>> = findings.configurations.iter().map(name).collect();
-    match names.len() == findings.configurations.len() {
-        true => ["file system", "file systems"],
-        false => ["configuration", "configurations"],
     }
 }
 

@@ -5,7 +5,7 @@ use mountmark_document::number::{interval, percent, ratio, share};
 use crate::figures::find::basis::{Basis, Category};
 use crate::figures::say as metric;
 use crate::found::Findings;
-use crate::overview::say::opening;
+use crate::overview::say::kind::kind;
 use crate::rankings::find::rank::{Lead, Level, Rank};
 use crate::safety;
 
@@ -38,7 +38,7 @@ impl Ranking<'_> {
         match lead {
             Lead::AllLevel => {
                 let count = self.ranking.len();
-                let things = opening::kind(self.findings)[1];
+                let things = kind(self.findings)[1];
                 format!("all {count} {things} are level: {average} they are less than {matters} apart")
             }
             Lead::TwoLevel(level) => {

@@ -245,8 +245,8 @@ mod tests {
         let one = |what: &str, before: &str, after: &str| vec![(what.to_owned(), before.to_owned(), after.to_owned())];
         assert_eq!(after(|_| ()), []);
         assert_eq!(after(|cell| cell.fill = Some(Fill::with_sizes(80, [1, 2, 3], true))), one("fill", "none", "80%"));
-        let add = after(|cell| drop(cell.parameters.insert("N".into(), 9)));
-        assert_eq!(add, one("parameter N", "7", "9"));
+        let more = after(|cell| *cell.parameters.get_mut("N").unwrap() = 9);
+        assert_eq!(more, one("parameter N", "7", "9"));
         assert_eq!(after(|cell| cell.tasks[0].run = "touch b".into()), one("work of sh", "touch a", "touch b"));
         let prepared = after(|cell| cell.tasks[0].prepare = Some("sync".into()));
         assert_eq!(prepared, one("what is done before sh", "nothing", "sync"));

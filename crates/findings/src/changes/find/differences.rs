@@ -1,6 +1,7 @@
 //! Differences between two runs apart from their figures, and those that make them incomparable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mountmark_cells::PlannedCell;
 use mountmark_model::{Scale, Task};
@@ -21,27 +22,14 @@ pub fn differences(before: &RunRecord, after: &RunRecord) -> Vec<Difference> {
     for (what, value) in FACTS {
         push(&mut out, what, value(before), value(after));
     }
-    let packages = |run: &RunRecord| -> BTreeMap<String, String> {
-        let of_cells = run.cells.iter().flat_map(|cell| &cell.environment.packages);
-        of_cells.chain(&run.environment.packages).map(|(name, version)| (name.clone(), version.clone())).collect()
-    };
-    let (earlier, later) = (packages(before), packages(after));
-    // A package that only one run has belongs to a configuration that only one run has.
-    for (name, version) in &earlier {
-        if let Some(other) = later.get(name) {
-            push(&mut out, &format!("package {name}"), version.clone(), other.clone());
-        }
-    }
-    for (what, values) in WORK {
+    // What only one run has belongs to a configuration or a task that only one run has.
+    for (what, values) in NAMED {
         let (earlier, mut later) = (values(before), values(after));
         for (name, value) in earlier {
             if let Some(other) = later.remove(&name) {
                 push(&mut out, &format!("{what} {name}"), value, other);
             }
         }
-    }
-    for name in names(before).intersection(&names(after)) {
-        push(&mut out, &format!("options of {name}"), options(before, name), options(after, name));
     }
     out
 }
@@ -79,12 +67,19 @@ const FACTS: &[Fact] = &[
     ("configurations", |run| run.plan.configurations.join(", ")),
 ];
 
-/// A kind of what the suite's author or the user may change under one name of the suite, and its values by name.
-type Work = (&'static str, fn(&RunRecord) -> BTreeMap<String, String>);
+/// A kind of what has names of its own, and its values by name.
+type Named = (&'static str, fn(&RunRecord) -> BTreeMap<String, String>);
 
-const WORK: [Work; 3] = [
+const NAMED: [Named; 5] = [
+    ("package", |run| {
+        let of_cells = run.cells.iter().flat_map(|cell| &cell.environment.packages);
+        of_cells.chain(&run.environment.packages).map(|(name, version)| (name.clone(), version.clone())).collect()
+    }),
+    // The suite's author or the user may change these under one name of the suite.
     ("parameter", |run| {
-        gathered(run, |cell| cell.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())).collect())
+        let mut seen = BTreeSet::new();
+        let alike = run.plan.cells.iter().filter(move |cell| seen.insert(Arc::as_ptr(&cell.alike)));
+        gathered(alike.flat_map(|cell| &cell.parameters).map(|(name, value)| (name.clone(), value.to_string())))
     }),
     ("what is done before", |run| of_tasks(run, |task| task.prepare.clone().unwrap_or("nothing".into()))),
     ("work of", |run| {
@@ -94,17 +89,24 @@ const WORK: [Work; 3] = [
             all.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
         })
     }),
+    ("options of", |run| {
+        let names = run.plan.cells.iter().map(|cell| &cell.configuration.name).collect::<BTreeSet<_>>();
+        names.into_iter().map(|name| (name.clone(), options(run, name))).collect()
+    }),
 ];
 
 /// Of each task, by its name, what `text` says of it.
 fn of_tasks(run: &RunRecord, text: impl Fn(&Task) -> String) -> BTreeMap<String, String> {
-    gathered(run, |cell| cell.tasks.iter().map(|task| (task.id.clone(), text(task))).collect())
+    // Cells share their tasks: of many each task is looked at once.
+    let mut seen = BTreeSet::new();
+    let tasks = run.plan.cells.iter().flat_map(|cell| cell.tasks.iter());
+    gathered(tasks.filter(|task| seen.insert(std::ptr::from_ref(*task))).map(|task| (task.id.clone(), text(task))))
 }
 
-/// Values by name, of all cells: several are listed.
-fn gathered(run: &RunRecord, of: impl Fn(&PlannedCell) -> Vec<(String, String)>) -> BTreeMap<String, String> {
+/// Values by name: several are listed.
+fn gathered(values: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, value) in run.plan.cells.iter().flat_map(of) {
+    for (name, value) in values {
         all.entry(name).or_default().insert(value);
     }
     all.into_iter().map(|(name, values)| (name, joined(values.into_iter()))).collect()
@@ -159,10 +161,6 @@ fn brought(run: &RunRecord) -> String {
 /// Whether the corpus is what a user brings: his own program is what he compares.
 fn brings(run: &RunRecord) -> bool {
     run.plan.cells.iter().any(|cell| cell.root.is_some())
-}
-
-fn names(run: &RunRecord) -> BTreeSet<&str> {
-    run.plan.cells.iter().map(|cell| cell.configuration.name.as_str()).collect()
 }
 
 fn options(run: &RunRecord, name: &str) -> String {

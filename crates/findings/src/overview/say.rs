@@ -18,6 +18,7 @@ use crate::figures::say::{subject, verb};
 use crate::found::Findings;
 use crate::missing::say::named;
 use crate::overview::find::Conclusion;
+use crate::overview::say::kind::kind;
 use crate::overview::say::ranking::Ranking;
 use crate::rankings::find::rank::{CategoryFindings, Lead, Level, Rank};
 use crate::safety;
@@ -41,23 +42,7 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
     match conclusion {
         Conclusion::OneRepeat => ONE_REPEAT.into(),
         Conclusion::SyncedLost => safety::say::losses(findings).join(" "),
-        Conclusion::Overall { tests } => {
-            let overall = &findings.overall;
-            let all = overall.unranked.is_empty();
-            let ranking = Ranking { findings, ranking: &overall.ranking, basis: overall.basis, of: None, all };
-            let said = ranking.lead(overall.lead);
-            let risk = safety::say::risks(findings, &leaders(findings));
-            let once = if findings.measured > 1 { "" } else { "in one repeat, " };
-            let left_out = &overall.unranked;
-            match tests {
-                _ if !left_out.is_empty() => {
-                    let (ranked, left_out) = (tests - left_out.len(), not_ranked(findings, left_out));
-                    format!("Over {ranked} of {tests} tests ({left_out}), {once}{said}; {risk}.")
-                }
-                1 => format!("In the one test, {once}{said}; {risk}."),
-                _ => format!("Over all {tests} tests, {once}{said}; {risk}."),
-            }
-        }
+        Conclusion::Overall { tests } => overall(findings, *tests),
         Conclusion::Usable { task, order, gap } => usable(findings, *task, order, gap.as_ref()),
         Conclusion::Kinds(categories) => kinds(findings, categories),
         Conclusion::Sharing => sharing(findings, |_| true).trim_start().to_owned(),
@@ -72,13 +57,10 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
             format!("Of {}, {}.", counted(*tests, "test"), and(parts))
         }
         Conclusion::ByProcessor(tasks) => {
-            let named = tasks.iter().take(NAMED).map(|task| findings.tasks[*task].id.clone());
-            let more = tasks.len().saturating_sub(NAMED);
-            let more = (more > 0).then(|| format!("{more} more"));
             format!(
                 "No difference in time is shown in {}, but one in the processor time of the programs: {}.",
                 counted(tasks.len(), "test"),
-                and(named.chain(more))
+                named_tests(findings, tasks)
             )
         }
         Conclusion::BestFigures { tests, best } => {
@@ -92,11 +74,30 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
             let sum = |one: usize| quantity(&Metric::ELAPSED, findings.overall.composite[one].unwrap_or_default());
             let [low, high] = [sum(*least), sum(*greatest)];
             if low == high {
-                return format!("The sum of all tests' returned times is {low} on all {}.", kind::kind(findings)[1]);
+                return format!("The sum of all tests' returned times is {low} on all {}.", kind(findings)[1]);
             }
             let (first, last) = (name(*least), name(*greatest));
             format!("The sum of all tests' returned times ranges from {low} on {first} to {high} on {last}.")
         }
+    }
+}
+
+/// The ranking over all tests, with what its leaders risk.
+fn overall(findings: &Findings, tests: usize) -> String {
+    let overall = &findings.overall;
+    let all = overall.unranked.is_empty();
+    let ranking = Ranking { findings, ranking: &overall.ranking, basis: overall.basis, of: None, all };
+    let said = ranking.lead(overall.lead);
+    let risk = safety::say::risks(findings, &leaders(findings));
+    let once = if findings.measured > 1 { "" } else { "in one repeat, " };
+    let left_out = &overall.unranked;
+    match tests {
+        _ if !left_out.is_empty() => {
+            let (ranked, left_out) = (tests - left_out.len(), named_tests(findings, left_out));
+            format!("Over {ranked} of {tests} tests (not ranked: {left_out}), {once}{said}; {risk}.")
+        }
+        1 => format!("In the one test, {once}{said}; {risk}."),
+        _ => format!("Over all {tests} tests, {once}{said}; {risk}."),
     }
 }
 
@@ -161,11 +162,11 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
     format!("First on average, by kind of work: {}.", all.join("; "))
 }
 
-/// "not ranked: a and b", of tests.
-fn not_ranked(findings: &Findings, tests: &[usize]) -> String {
+/// "a, b and 3 more", of tests.
+fn named_tests(findings: &Findings, tests: &[usize]) -> String {
     let named = tests.iter().take(NAMED).map(|task| findings.tasks[*task].id.clone());
-    let more = tests.len().checked_sub(NAMED).filter(|more| *more > 0).map(|more| format!("{more} more"));
-    format!("not ranked: {}", and(named.chain(more)))
+    let more = tests.len().saturating_sub(NAMED);
+    and(named.chain((more > 0).then(|| format!("{more} more"))))
 }
 
 /// The ranking of a category, and unranked configurations and tests.
@@ -191,7 +192,7 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
     };
     let left_out = match &found.unranked[..] {
         [] => String::new(),
-        tests => format!(" {}.", capital(&self::not_ranked(findings, tests))),
+        tests => format!(" Not ranked: {}.", named_tests(findings, tests)),
     };
     format!("{}: {said}.{shared}{not_ranked}{left_out}", capital(metric::category(&found.category)))
 }
@@ -249,7 +250,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let what = capital(&what);
     if best == worst {
         let took = if is_space { "is" } else { "took" };
-        return format!("{what} {took} {best} on all {}.", kind::kind(findings)[1]);
+        return format!("{what} {took} {best} on all {}.", kind(findings)[1]);
     }
     let [first, last] = ends.map(|one| &findings.headings[one]);
     let took = if is_space { "ranges" } else { "took" };

@@ -23,26 +23,28 @@ pub fn cramped(configuration: &str, size: Bytes, roomy: Bytes) -> String {
     )
 }
 
+fn one_repeat(exact: bool, planned: u32) -> String {
+    let (there, how) = match planned {
+        0 | 1 => ("One repeat".to_owned(), "--repeat 5"),
+        _ => (format!("Of {planned} repeats one has figures"), "mountmark resume"),
+    };
+    let what = match exact {
+        true => {
+            "The figures are exact for their seed: the same plan gives the same figures to the nanosecond. \
+             Only more repeats can show what other seeds give"
+        }
+        false => "Only more repeats can tell differences from noise",
+    };
+    format!("{there}: no intervals, no verdicts. {what} ({how}).")
+}
+
 fn sentence(findings: &Findings, remark: &Remark) -> String {
     match remark {
         Remark::UnknownBaseline(asked) => {
             format!("This run has no configuration {asked:?}: ratios are to the first one.")
         }
         Remark::NoCell => "No cell has ended: there is nothing to judge.".into(),
-        Remark::OneRepeat { exact, planned } => {
-            let (there, how) = match planned {
-                0 | 1 => ("One repeat".to_owned(), "--repeat 5"),
-                _ => (format!("Of {planned} repeats one has figures"), "mountmark resume"),
-            };
-            let what = match exact {
-                true => {
-                    "The figures are exact for their seed: the same plan gives the same figures to the nanosecond. \
-                     Only more repeats can show what other seeds give"
-                }
-                false => "Only more repeats can tell differences from noise",
-            };
-            format!("{there}: no intervals, no verdicts. {what} ({how}).")
-        }
+        Remark::OneRepeat { exact, planned } => one_repeat(*exact, *planned),
         Remark::SeedsAlone(Way::Varied) => {
             "The lab's clock has no noise. Repeats differ in their workload and in conditions that no question asks for (idle \
              time, free memory, the disk's state, block groups, the date), and intervals cover both."

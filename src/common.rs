@@ -199,6 +199,12 @@ pub fn written<S: Subject>(subject: &S, format: Option<&str>) -> Result<String> 
     format_of::<S>(format)?.write(subject, &report_options())
 }
 
+/// Prints a subject; returns the exit code of success.
+pub fn show<S: Subject>(subject: &S, format: Option<&str>) -> Result<u8> {
+    print(&written(subject, format)?)?;
+    Ok(DONE)
+}
+
 /// The command line in a form that can be typed anywhere: `mountmark` whatever the program's file is called, with words
 /// quoted for a shell, and without the store's folder, which does not affect results.
 pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {

@@ -34,6 +34,15 @@ pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStr
     Ok(expanded)
 }
 
+/// The words of this command line, with each `@FILE` replaced by its words.
+///
+/// # Errors
+/// Also a word that is not UTF-8.
+pub fn own_words() -> Result<Vec<String>, WrongUse> {
+    let text = |word: OsString| word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())));
+    expand(std::env::args_os())?.into_iter().map(text).collect()
+}
+
 fn words(path: &str) -> Result<Vec<String>, WrongUse> {
     let text = mountmark_input::text(Path::new(path), mountmark_input::MOST_TEXT)
         .map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;

@@ -6,7 +6,7 @@ use mountmark_cells::Plan;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Environment, Lab as LabName, Metric, Outcome, RealisedCorpus, protocol_task};
 use mountmark_plan::{Catalogue, Options};
-use mountmark_record::{CellRecord, RunId, RunStatus, Sample, Store, TaskOutcome};
+use mountmark_record::{CellRecord, CellToRecord, RunId, RunStatus, Sample, Store, TaskOutcome};
 
 use crate::lab::Lab;
 
@@ -75,7 +75,9 @@ pub fn record(
             }
             record.outcomes.push(TaskOutcome { task: task.into(), outcome: Outcome::Ok });
         }
-        store.record_cell(&run, &record).expect("a cell");
+        store
+            .record_cells(&run, &[CellToRecord { cell: &record, outputs: &[], devices: &[], profiles: None }])
+            .expect("a cell");
     }
     store.end_run(&run, RunStatus::Done).expect("the end");
     run

@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
 use mountmark_model::{Environment, Outcome};
-use mountmark_record::{CellRecord, Output, OutputKind, RunStatus, Store, TaskOutcome};
+use mountmark_record::{CellRecord, CellToRecord, Output, OutputKind, RunStatus, Store, TaskOutcome};
 
 use crate::lab::{Lab, binary};
 use crate::made;
@@ -49,7 +49,9 @@ fn a_terminal_gets_nothing_that_it_would_obey() {
     let outcome = Outcome::Failed { reason: HOSTILE.into(), detail: HOSTILE.into() };
     record.outcomes = vec![TaskOutcome { task: "001".into(), outcome }];
     let output = Output { cell: 0, task: "001".into(), iteration: 0, kind: OutputKind::Stdout, text: HOSTILE.into() };
-    store.record_cell_with(&run, &record, &[output], &[], None).unwrap();
+    store
+        .record_cells(&run, &[CellToRecord { cell: &record, outputs: &[output], devices: &[], profiles: None }])
+        .unwrap();
     store.end_run(&run, RunStatus::Done).unwrap();
     drop(store);
     let corpora = lab.path("config/mountmark/catalog/corpora");

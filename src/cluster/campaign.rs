@@ -33,15 +33,15 @@ pub fn has_failed(folder: &Path, key: &str) -> bool {
 
 /// What is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Stored {
+pub struct Stored {
     /// What `--on` said.
-    on: String,
+    pub on: String,
     /// The folder in which it was started.
-    from: PathBuf,
+    pub from: PathBuf,
     /// What workers are called by their engine.
-    workers: Vec<String>,
+    pub workers: Vec<String>,
     /// How many were started, ever.
-    started: usize,
+    pub started: usize,
 }
 
 pub struct Campaign {
@@ -49,7 +49,7 @@ pub struct Campaign {
     pub folder: PathBuf,
     /// Keys of all cells of the plan.
     pub keys: Vec<String>,
-    stored: Stored,
+    pub stored: Stored,
 }
 
 impl Campaign {
@@ -94,26 +94,6 @@ impl Campaign {
             Ok(fs::rename(new, &path)?)
         };
         write().with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    /// What `--on` said.
-    pub fn on(&self) -> &str {
-        &self.stored.on
-    }
-
-    /// Where it was started.
-    pub fn from(&self) -> &Path {
-        &self.stored.from
-    }
-
-    /// What its workers are called by their engine.
-    pub fn workers(&self) -> &[String] {
-        &self.stored.workers
-    }
-
-    /// How many workers were started, ever.
-    pub fn started(&self) -> usize {
-        self.stored.started
     }
 
     /// The file with the plan's words.

@@ -49,13 +49,13 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
         if now > done {
             (done, tries) = (now, 0);
         }
-        let mut live = if campaign.workers().is_empty() { Some(0) } else { engine.live(campaign.workers()) };
+        let mut live = if campaign.stored.workers.is_empty() { Some(0) } else { engine.live(&campaign.stored.workers) };
         let lost = live.map_or(0, |live| wanted.min(left).saturating_sub(live));
         if lost == 0 {
             gone_since = None;
-        } else if campaign.started() == 0 || gone_since.get_or_insert_with(Instant::now).elapsed() > GRACE {
+        } else if campaign.stored.started == 0 || gone_since.get_or_insert_with(Instant::now).elapsed() > GRACE {
             if tries == TRIES {
-                let _ = engine.stop(campaign.workers());
+                let _ = engine.stop(&campaign.stored.workers);
                 bail!(
                     "workers ended {TRIES} times and {left} of {} cells are missing; they said: {}",
                     campaign.keys.len(),
@@ -94,14 +94,14 @@ fn missing(campaign: &Campaign, shelf: &Folder) -> Result<(usize, usize)> {
 
 fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize, wanted: usize) -> Result<()> {
     // A number above those of all workers would be refused: later ones begin where an earlier one did.
-    let numbers: Vec<usize> = (0..count).map(|at| (campaign.started() + at) % wanted + 1).collect();
+    let numbers: Vec<usize> = (0..count).map(|at| (campaign.stored.started + at) % wanted + 1).collect();
     let program = fs::read_link("/proc/self/exe")?;
     let text = |path: &std::path::Path| path.display().to_string();
     let mut words = vec![text(&program), "work".into(), format!("@{}", text(&campaign.plan()))];
     words.extend(["--expect".into(), text(&campaign.expected()), "--jobs".into(), on.cpus.to_string()]);
     words.extend(on.memory.iter().flat_map(|memory| ["--memory".to_owned(), memory.clone()]));
     let Campaign { folder, name, .. } = &*campaign;
-    let names = engine.start(&Job { words: &words, folder, from: campaign.from(), name }, &numbers, wanted)?;
+    let names = engine.start(&Job { words: &words, folder, from: &campaign.stored.from, name }, &numbers, wanted)?;
     let (count_text, folder) = (counted(count, "worker"), folder.display());
     say!("mountmark: campaign {name}: {count_text} started; what they print is in {folder}");
     campaign.note(names, count)
@@ -140,7 +140,7 @@ fn leave(campaign: &Campaign, engine: &mut dyn Engine, on: &On) -> Result<Ended>
             return Ok(Ended::Left);
         }
     }
-    engine.stop(campaign.workers())?;
+    engine.stop(&campaign.stored.workers)?;
     say!("mountmark: the workers of campaign {} were ended; its cells stay on the shelf", campaign.name);
     Ok(Ended::Cancelled)
 }

@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     };
     let text = toml::to_string(&accord)?;
-    common::print(&common::written(&ModelBeside(&found), None)?)?;
+    common::show(&ModelBeside(&found), None)?;
     written::write_whole(&path, &text)?;
     say!("mountmark: wrote {}", path.display());
     Ok(common::DONE)

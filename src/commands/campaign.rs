@@ -57,7 +57,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Verb::List => list(&folder, &shelf),
         Verb::Watch { campaign } => {
             let mut campaign = cluster::find(&shelf, &campaign)?;
-            let on: On = campaign.on().parse().map_err(common::WrongUse)?;
+            let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
             let stop = Stop::on_signals()?;
             match cluster::watch(&mut campaign, &folder, &on, false, &stop)? {
                 Ended::Complete => collect(&campaign),
@@ -67,8 +67,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
         Verb::Cancel { campaign } => {
             let campaign = cluster::find(&shelf, &campaign)?;
-            let on: On = campaign.on().parse().map_err(common::WrongUse)?;
-            on.engine()?.0.stop(campaign.workers())?;
+            let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
+            on.engine()?.0.stop(&campaign.stored.workers)?;
             common::print(&format!("the workers of campaign {} were ended\n", campaign.name))?;
             Ok(common::DONE)
         }
@@ -86,7 +86,8 @@ fn list(folder: &Folder, shelf: &Path) -> Result<u8> {
         match campaign {
             Ok(campaign) => {
                 let found = campaign.keys.iter().filter(|key| there.contains(*key)).count();
-                let (name, all, started, on) = (&campaign.name, campaign.keys.len(), campaign.started(), campaign.on());
+                let (name, all, started, on) =
+                    (&campaign.name, campaign.keys.len(), campaign.stored.started, &campaign.stored.on);
                 common::print(&format!("{name}  {found} of {all} cells  {started} workers started  {on}\n"))?;
             }
             Err(error) => {
@@ -101,8 +102,8 @@ fn list(folder: &Folder, shelf: &Path) -> Result<u8> {
 /// Runs the campaign's plan as it was typed, where it was typed.
 fn collect(campaign: &cluster::Campaign) -> Result<u8> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg(format!("@{}", campaign.plan().display())).current_dir(campaign.from());
-    let failed = || format!("cannot start this program once more in {}", campaign.from().display());
+    command.arg(format!("@{}", campaign.plan().display())).current_dir(&campaign.stored.from);
+    let failed = || format!("cannot start this program once more in {}", campaign.stored.from.display());
     let status = command.status().with_context(failed)?;
     Ok(status.code().map_or(common::FAILED, |code| code as u8))
 }

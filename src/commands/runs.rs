@@ -38,8 +38,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         return Ok(common::DONE);
     }
     let runs = arguments.store.open_read_only()?.runs()?;
-    common::print(&common::written(&Runs(&runs), arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+    common::show(&Runs(&runs), arguments.format.as_deref())
 }
 
 fn delete(arguments: &Arguments) -> Result<u8> {

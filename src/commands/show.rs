@@ -61,13 +61,11 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     refuse_ignored(&arguments)?;
     if let Some(task) = &arguments.io {
-        common::print(&io::io(&arguments.store, &arguments.run, task, arguments.format.format.as_deref())?)?;
-        return Ok(common::DONE);
+        return io::io(&arguments.store, &arguments.run, task, arguments.format.format.as_deref());
     }
     if arguments.safety {
         let (campaign, format) = (arguments.campaign.as_deref(), arguments.format.format.as_deref());
-        common::print(&safety::safety(&arguments.store, &arguments.run, campaign, format)?)?;
-        return Ok(common::DONE);
+        return safety::safety(&arguments.store, &arguments.run, campaign, format);
     }
     if arguments.verdict {
         return verdict(&arguments);
@@ -116,9 +114,5 @@ fn verdict(arguments: &Arguments) -> Result<u8> {
     let asked = arguments.costs.asked(&catalogue::load()?, &arguments.store.open_read_only()?, &record)?;
     let options = Options { baseline: arguments.baseline.clone(), asked: Some(asked), ..Options::default() };
     let findings = mountmark_findings::findings(&record, &options);
-    common::print(&common::written(
-        &Verdicts { run: &record, findings: &findings },
-        arguments.format.format.as_deref(),
-    )?)?;
-    Ok(common::DONE)
+    common::show(&Verdicts { run: &record, findings: &findings }, arguments.format.format.as_deref())
 }

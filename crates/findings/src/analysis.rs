@@ -11,6 +11,7 @@ use crate::figures::find::roles::{self, Role};
 use crate::figures::find::series::Figures;
 use crate::figures::find::{MetricFindings, TaskFindings, best_as_printed, sums};
 use crate::found::Findings;
+use crate::group::each_once;
 use crate::options::Options;
 use crate::overview::find as conclude;
 use crate::overview::find::Evidence;
@@ -155,12 +156,7 @@ fn main_metric(figures: &Figures) -> &'static Metric {
 
 /// The suite's categories in task order, then steps, usable space, processor time, memory.
 fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<CategoryFindings> {
-    let mut of_tasks: Vec<&Category> = Vec::new();
-    for task in figures.tasks.iter().filter(|task| !task.step) {
-        if !of_tasks.contains(&&task.category) {
-            of_tasks.push(&task.category);
-        }
-    }
+    let of_tasks = each_once(figures.tasks.iter().filter(|task| !task.step).map(|task| &task.category));
     let mut out = Vec::new();
     for category in of_tasks.into_iter().chain([&Category::Steps, &Category::Capacity]) {
         let of = |at: usize, metric: &str| {

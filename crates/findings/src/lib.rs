@@ -25,6 +25,7 @@ mod effects;
 mod facts;
 mod figures;
 mod found;
+mod group;
 mod latency;
 mod matrix;
 mod method;

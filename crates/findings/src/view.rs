@@ -11,6 +11,7 @@ use mountmark_record::{DeviceUse, Output, RunRecord};
 use crate::claims::find::JudgedClaim;
 use crate::figures::find::{MetricFindings, TaskFindings};
 use crate::found::Findings;
+use crate::group::each_once;
 use crate::sampling::say::repeats;
 use crate::studies::find::StudyComparison;
 use crate::why::show::answer::Answer;
@@ -116,13 +117,7 @@ impl<'a> View<'a> {
 
     /// The names of the categories, in task order.
     pub(crate) fn categories(&self) -> Vec<&'a str> {
-        let mut out = Vec::new();
-        for task in self.tasks() {
-            if !out.contains(&category(task)) {
-                out.push(category(task));
-            }
-        }
-        out
+        each_once(self.tasks().map(category))
     }
 }
 

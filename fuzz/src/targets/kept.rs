@@ -10,7 +10,8 @@ use mountmark_cells::Plan;
 use mountmark_model::{DeviceRecord, Environment, Outcome, WorkloadResult, protocol_task};
 use mountmark_plan::Catalogue;
 use mountmark_record::{
-    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
+    CellRecord, CellToRecord, DeviceUse, DeviceUses, Output, OutputKind, RunRecord, RunStatus, Sample, Store,
+    TaskOutcome, Timestamp,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -48,7 +49,12 @@ static SMALL: LazyLock<Vec<u8>> = LazyLock::new(|| {
         record.outcomes.push(TaskOutcome { task: "touch".into(), outcome: failed });
         let outputs: Vec<Output> = outputs().into_iter().map(|output| Output { cell: cell.index, ..output }).collect();
         let device = DeviceUse { cell: cell.index, task: "touch".into(), iteration: 0, record: device() };
-        store.record_cell_with(&run, &record, &outputs, &[device], None).expect("a sound cell");
+        store
+            .record_cells(
+                &run,
+                &[CellToRecord { cell: &record, outputs: &outputs, devices: &[device], profiles: None }],
+            )
+            .expect("a sound cell");
     }
     store.end_run(&run, RunStatus::Done).expect("a run");
     drop(store);

@@ -8,7 +8,7 @@ use mountmark_agent::programs::{Printed, parse};
 use mountmark_cells::PlannedCell;
 use mountmark_lab::{Ended, OpenLab};
 use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program, Subject};
-use mountmark_record::{CellRecord, DeviceUse, Output, RunRecord, RunStatus};
+use mountmark_record::{CellRecord, CellToRecord, DeviceUse, Output, RunRecord, RunStatus};
 use mountmark_run::schedule::{self, CellResult, Progress};
 
 use super::{kept, show};
@@ -73,7 +73,8 @@ pub(super) fn events(data: &[u8]) {
         let of_cell = |devices: &[DeviceUse]| devices.iter().filter(|one| one.cell == cell.index).cloned().collect();
         let (devices, outputs): (Vec<DeviceUse>, Vec<Output>) =
             (of_cell(&devices), outputs.iter().filter(|one: &&Output| one.cell == cell.index).cloned().collect());
-        let kept = store.record_cell_with(&run, cell, &outputs, &devices, None);
+        let kept =
+            store.record_cells(&run, &[CellToRecord { cell, outputs: &outputs, devices: &devices, profiles: None }]);
         sound &= kept.map_err(|error| error.to_string()).is_ok();
     }
     if sound {

@@ -1,7 +1,6 @@
 //! An answer that was written before: the same question once more, and what it was then.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::Result;
@@ -33,20 +32,11 @@ struct Line {
 
 /// The words of this command line behind `advise` that say what is asked.
 pub fn words() -> Result<Vec<String>> {
-    let given = plan_file::expand(std::env::args_os())?;
-    let mut given = given.into_iter().skip_while(|word| word != "advise").skip(1);
+    let mut given = plan_file::own_words()?.into_iter().skip_while(|word| word != "advise").skip(1);
     let mut words = Vec::new();
     while let Some(word) = given.next() {
-        let text =
-            |word: OsString| word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())));
-        let word = text(word)?;
         match word.as_str() {
-            "--" => {
-                words.push(word);
-                for rest in given.by_ref() {
-                    words.push(text(rest)?);
-                }
-            }
+            "--" => words.extend(std::iter::once(word).chain(given.by_ref())),
             option if HOW.contains(&option) => drop(given.next()),
             option if HOW.iter().any(|how| option.strip_prefix(how).is_some_and(|rest| rest.starts_with('='))) => {}
             _ => words.push(word),

@@ -180,7 +180,7 @@ pub fn run(given: Arguments) -> Result<u8> {
         return Ok(common::FAILED);
     };
     let advice = Advice { words, before, ..advice(&catalogue, &arguments, &mut search, answer)? };
-    common::print(&common::written(&Advised(&advice), arguments.format.as_deref())?)?;
+    common::show(&Advised(&advice), arguments.format.as_deref())?;
     for (path, format) in &also {
         written::write_also(path, *format, &Advised(&advice))?;
         say!("mountmark: wrote {}", path.display());

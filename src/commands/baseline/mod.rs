@@ -167,7 +167,7 @@ fn check(arguments: &Check) -> Result<u8> {
     for (path, format) in also {
         written::write_also(&path, format, &gate)?;
     }
-    common::print(&common::written(&gate, arguments.format.as_deref())?)?;
+    common::show(&gate, arguments.format.as_deref())?;
     Ok(if failures.is_empty() { common::DONE } else { common::FAILED })
 }
 
@@ -248,12 +248,7 @@ fn ledgers(
 
 /// The words of `save` that say what is measured.
 fn words(file: &Path) -> Result<Vec<String>> {
-    let given = plan_file::expand(env::args_os())?;
-    let text = given
-        .into_iter()
-        .map(|word| word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display()))));
-    let given: Vec<String> = text.collect::<Result<_, _>>()?;
-    let mut words = given.into_iter().skip_while(|word| word != "save").skip(1);
+    let mut words = plan_file::own_words()?.into_iter().skip_while(|word| word != "save").skip(1);
     if words.next().as_deref() != file.to_str() {
         bail!(WrongUse("name the file first: mountmark baseline save FILE --fs ext4 -- COMMAND".into()));
     }

@@ -249,7 +249,7 @@ fn tell(arguments: &Arguments, journal: Journal, pair: [usize; 2], hidden: Vec<S
     let explanations = looked.as_ref().map(|looked| looked.explanations()).unwrap_or_default();
     let answer = looked.as_ref().map(|looked| looked.answer(&runs, &task, None, &explanations));
     let bisected = Bisected { found: &found, runs: [&runs[0], &runs[1]], why: answer.as_ref() };
-    common::print(&common::written(&bisected, arguments.format.as_deref())?)?;
+    common::show(&bisected, arguments.format.as_deref())?;
     Ok(if found.hidden.is_empty() { common::DONE } else { common::FAILED })
 }
 

@@ -17,8 +17,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         );
     };
     let found = find(&arguments.store, model, machine, arguments.between.anyway)?;
-    common::print(&common::written(&ModelBeside(&found), arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+    common::show(&ModelBeside(&found), arguments.format.as_deref())
 }
 
 /// The model's run beside the machine's, which must be of the same work unless `anyway`.

@@ -35,8 +35,7 @@ pub fn run(arguments: &Arguments, earlier: Option<&str>, run: &str) -> Result<u8
     let judges = Judges { run: Some(&record), earlier: earlier.as_ref(), anyway: arguments.between.anyway };
     let judged = judged(&judges, &studies, &catalogue, &arguments.store)?;
     let head = ClaimsHead::new(&record, earlier.as_ref(), &studies);
-    common::print(&common::written(&Claims { head: &head, claims: &judged }, arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+    common::show(&Claims { head: &head, claims: &judged }, arguments.format.as_deref())
 }
 
 /// The claims of `studies`, by runs and, where they are about power cuts, by the newest campaigns of the store.

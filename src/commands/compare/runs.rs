@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     }
     let reasons = other_work(&before, &after, *anyway)?;
     let found = changes(&before, &after, metric, &mountmark_findings::Options::default());
-    common::print(&common::written(&mountmark_findings::changes::RunBeside(&found), arguments.format.as_deref())?)?;
+    common::show(&mountmark_findings::changes::RunBeside(&found), arguments.format.as_deref())?;
     for reason in reasons {
         say!("mountmark: compared anyway, though {reason}");
     }

@@ -16,8 +16,7 @@ pub fn run(arguments: &Arguments, run: &str, study: &str) -> Result<u8> {
     let record = arguments.store.load(run)?;
     let comparison = compare_study(&record, study, study_run.as_deref())
         .ok_or_else(|| WrongUse(format!("--study: {} has no run", study.name)))?;
-    common::print(&common::written(&StudyBeside(&comparison), arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+    common::show(&StudyBeside(&comparison), arguments.format.as_deref())
 }
 
 /// The study for `name` or `name#run`.

@@ -86,8 +86,8 @@ impl Effort<'_> {
         let campaigns: Vec<Campaign> = record.campaigns().cloned().collect();
         match self.cases {
             true => print_cases(&campaigns, self.catalogue, self.format)?,
-            false => common::print(&common::written(&Crash(&campaigns), self.format)?)?,
-        }
+            false => common::show(&Crash(&campaigns), self.format)?,
+        };
         let out = common::out_option(&self.store.path());
         if campaigns.iter().any(|campaign| !campaign.causes().is_empty()) {
             say!(
@@ -158,14 +158,14 @@ impl Effort<'_> {
 }
 
 /// What campaigns say of the cases of studies.
-pub(super) fn print_cases(campaigns: &[Campaign], catalogue: &Catalogue, format: Option<&str>) -> Result<()> {
+pub(super) fn print_cases(campaigns: &[Campaign], catalogue: &Catalogue, format: Option<&str>) -> Result<u8> {
     let studies: Vec<&Study> = catalogue.list::<Study>().filter(|study| !study.cases.is_empty()).collect();
     let subject = Cases {
         cases: mountmark_crash::cases::cases(&studies, campaigns),
         claims: mountmark_crash::cases::claims(&studies, campaigns),
         hurried: mountmark_crash::cases::hurried(campaigns),
     };
-    common::print(&common::written(&subject, format)?)
+    common::show(&subject, format)
 }
 
 /// All that is known of a campaign before it begins.

@@ -41,6 +41,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         .into_iter()
         .map(|listed| CrashListed { id: listed.id.to_string(), running: listed.running, record: listed.record })
         .collect();
-    common::print(&common::written(&CrashList(&listed), arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+    common::show(&CrashList(&listed), arguments.format.as_deref())
 }

@@ -52,11 +52,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let all: Vec<Campaign> = record.campaigns().cloned().collect();
     let Some(number) = arguments.finding else {
         let format = arguments.format.as_deref();
-        match arguments.cases {
-            true => super::explore::print_cases(&all, &catalogue::load()?, format)?,
-            false => common::print(&common::written(&Crash(&all), format)?)?,
-        }
-        return Ok(common::DONE);
+        return match arguments.cases {
+            true => super::explore::print_cases(&all, &catalogue::load()?, format),
+            false => common::show(&Crash(&all), format),
+        };
     };
     let causes: Vec<_> =
         all.iter().flat_map(|campaign| campaign.causes().into_iter().map(move |cause| (campaign, cause))).collect();

@@ -67,7 +67,7 @@ impl Image<'_> {
             );
         }
         let shown = CrashState { configuration: &configuration.name, workload, state: &state };
-        common::print(&common::written(&shown, self.format)?)?;
+        common::show(&shown, self.format)?;
         Ok(if state.faults.iter().all(|told| !told.promised) { common::DONE } else { common::FAILED })
     }
 }

@@ -1,6 +1,5 @@
 //! A run whose cells other machines measure: a campaign fills the shelf, and the run takes all from there.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -67,20 +66,17 @@ fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
 /// The words of the run without `--on` and `--detach`, with the shelves and keys if the environment named them.
 fn words(arguments: &Arguments) -> Result<Vec<String>> {
     let (mut words, mut command) = (Vec::new(), Vec::new());
-    let given: Vec<OsString> = match arguments.said.is_empty() {
-        true => plan_file::expand(std::env::args_os())?.into_iter().skip(1).collect(),
-        false => arguments.said.iter().map(OsString::from).collect(),
+    let given: Vec<String> = match arguments.said.is_empty() {
+        true => plan_file::own_words()?.into_iter().skip(1).collect(),
+        false => arguments.said.clone(),
     };
     let mut given = given.into_iter();
     while let Some(word) = given.next() {
-        let word = word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?;
         match word.as_str() {
             "--on" | "--save" => drop(given.next()),
             "--detach" => {}
             _ if word.starts_with("--on=") => {}
-            "--" => {
-                command = std::iter::once(OsString::from(word)).chain(given.by_ref()).collect();
-            }
+            "--" => command = std::iter::once(word).chain(given.by_ref()).collect(),
             _ => words.push(word),
         }
     }
@@ -88,9 +84,7 @@ fn words(arguments: &Arguments) -> Result<Vec<String>> {
     for pair in arguments.shelf.words().chunks(2).filter(|pair| !named(&words, &pair[0])).collect::<Vec<_>>() {
         words.extend_from_slice(pair);
     }
-    for word in command {
-        words.push(word.into_string().map_err(|word| WrongUse(format!("{} is not UTF-8", word.display())))?);
-    }
+    words.extend::<Vec<String>>(command);
     Ok(words)
 }
 

@@ -6,8 +6,8 @@ use mountmark_record::DeviceUses;
 
 use crate::common::{self, StoreOptions, WrongUse};
 
-/// The device records of the run `name` for one task, or for all if `task` is empty.
-pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) -> Result<String> {
+/// Prints the device records of the run `name` for one task, or for all if `task` is empty.
+pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) -> Result<u8> {
     let store = store.open_read_only()?;
     if let Some((run, _)) = name.rsplit_once('#') {
         return Err(WrongUse(format!("{name}: --io has all sides of a run: name {run}")).into());
@@ -36,5 +36,5 @@ pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) ->
         };
         return Err(WrongUse(format!("--io: {reason}")).into());
     }
-    common::written(&Device { run: &run, uses: &uses }, format)
+    common::show(&Device { run: &run, uses: &uses }, format)
 }

@@ -10,7 +10,7 @@ use mountmark_record::Campaigns;
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
-pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, format: Option<&str>) -> Result<String> {
+pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, format: Option<&str>) -> Result<u8> {
     let record = store.load(run)?;
     let name = &record.plan.suite;
     let catalogue = catalogue::load()?;
@@ -23,10 +23,8 @@ pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, fo
     };
     let findings = mountmark_findings::findings(&record, &Options::default());
     let campaigns = campaigns(store, campaign, &findings.configurations)?;
-    common::written(
-        &Safety { run: &record, findings: &findings, columns: &suite.columns, campaigns: &campaigns },
-        format,
-    )
+    let subject = Safety { run: &record, findings: &findings, columns: &suite.columns, campaigns: &campaigns };
+    common::show(&subject, format)
 }
 
 /// Of each configuration the campaign that is named, or the latest on a disk without a fault.

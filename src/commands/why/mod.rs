@@ -108,8 +108,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     };
     let explanations = found.explanations();
     let answer = found.answer(&runs, task, told.as_deref(), &explanations);
-    common::print(&common::written(&Why(&answer), arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+    common::show(&Why(&answer), arguments.format.as_deref())
 }
 
 /// The two sides of a run that compares two; else the run.

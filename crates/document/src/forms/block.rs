@@ -57,6 +57,19 @@ pub struct Table {
     pub last: Last,
 }
 
+impl Table {
+    /// Heads and rows alone: `keys` and `last` as in the fields.
+    pub fn new<H: Into<String>>(
+        head: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+        keys: usize,
+        last: Last,
+    ) -> Table {
+        let head = head.into_iter().map(Into::into).collect();
+        Table { head, rows: rows.into_iter().collect(), keys, last, ..Table::default() }
+    }
+}
+
 /// The contents of the last column of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Last {

@@ -126,15 +126,11 @@ fn filesystem(tried: &Tried) -> (&str, &str) {
     (own.split(':').next().unwrap_or_default(), below)
 }
 
-fn table(head: &[&str], rows: Vec<Vec<String>>, last: Last) -> Table {
-    Table { head: head.iter().map(|head| (*head).to_owned()).collect(), rows, keys: 1, last, ..Table::default() }
-}
-
 fn turns(turns: &[Turn]) -> Table {
     let row = |turn: &Turn| {
         vec![turn.situation.clone(), turn.beside.clone(), say::cell(&turn.gain), say::order(turn).to_owned()]
     };
-    table(&["situation", "compared with", "answer faster by", "order"], turns.iter().map(row).collect(), Last::Words)
+    Table::new(["situation", "compared with", "answer faster by", "order"], turns.iter().map(row), 1, Last::Words)
 }
 
 fn screened(all: &[Screened]) -> Table {
@@ -146,8 +142,7 @@ fn screened(all: &[Screened]) -> Table {
             one.risk.clone().unwrap_or_default(),
         ]
     };
-    let head = ["file system", "option", "faster by", "risk"];
-    Table { keys: 2, ..table(&head, all.iter().map(row).collect(), Last::Words) }
+    Table::new(["file system", "option", "faster by", "risk"], all.iter().map(row), 2, Last::Words)
 }
 
 fn tried(advice: &Advice, all: &[&Tried]) -> Table {
@@ -156,5 +151,5 @@ fn tried(advice: &Advice, all: &[&Tried]) -> Table {
         false => one.configuration.clone(),
     };
     let row = |one: &&Tried| vec![name(one), one.repeats.to_string(), say::cell(&one.gain)];
-    table(&["configuration", "repeats", "faster by"], all.iter().map(row).collect(), Last::Figure)
+    Table::new(["configuration", "repeats", "faster by"], all.iter().map(row), 1, Last::Figure)
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::agreement::find::{AgreedTask, ModelAgreement};
 use crate::agreement::say;
 use crate::run::show::about::labels;
+use crate::studies;
 use crate::studies::say::tau_range;
-use crate::{changes, studies};
 
 #[derive(Clone, Copy, Debug)]
 pub struct ModelBeside<'a>(pub &'a ModelAgreement);
@@ -21,8 +21,7 @@ impl Subject for ModelBeside<'_> {
     const NAME: &'static str = "the model beside a machine";
     const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
-        Some(|found, out| out.head(&WordedAccordance::new(found.0)));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
 const HEAD: &str =
@@ -68,27 +67,15 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Block> {
     let head = ["test", "told apart", "same", "reversed", "order", "tau", "95 %", "machine/model"];
     let table = |steps: bool| {
         let rows: Vec<Vec<String>> = found.tasks.iter().filter(|task| task.step == steps).map(row).collect();
-        let head = head.map(str::to_owned).to_vec();
-        (!rows.is_empty()).then_some(Block::Table(Table {
-            head,
-            rows,
-            keys: 1,
-            last: Last::Repeated,
-            ..Table::default()
-        }))
+        (!rows.is_empty()).then(|| Block::Table(Table::new(head, rows, 1, Last::Repeated)))
     };
     out.extend(table(false));
     if let Some(steps) = table(true) {
         out.extend([Block::Heading("Steps of the protocol".into()), steps]);
     }
     list(&mut out, "Where the model misleads:", &say::misleading(found));
-    let differs = |found: &ModelAgreement| -> Vec<String> {
-        let item = |d: &changes::find::differences::Difference| {
-            format!("{}: {} in the model, {} here", d.what, d.before, d.after)
-        };
-        found.differences.iter().map(item).collect()
-    };
-    list(&mut out, "What differs between the runs:", &differs(found));
+    let differs = found.differences.iter().map(|d| format!("{}: {} in the model, {} here", d.what, d.before, d.after));
+    list(&mut out, "What differs between the runs:", &differs.collect::<Vec<_>>());
     list(&mut out, "How to read it:", &say::remarks());
     out
 }
@@ -111,7 +98,7 @@ fn row(task: &AgreedTask) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct WordedAccordance<'a> {
+struct Worded<'a> {
     #[serde(flatten)]
     found: &'a ModelAgreement,
     sentence: String,
@@ -119,9 +106,7 @@ pub(crate) struct WordedAccordance<'a> {
     remarks: Vec<String>,
 }
 
-impl<'a> WordedAccordance<'a> {
-    pub(crate) fn new(found: &'a ModelAgreement) -> WordedAccordance<'a> {
-        let (sentence, misleading) = (say::answer(found), say::misleading(found));
-        WordedAccordance { found, sentence, misleading, remarks: say::remarks() }
-    }
+fn object(ModelBeside(found): &ModelBeside, out: &mut Object) -> Result<()> {
+    let (sentence, misleading, remarks) = (say::answer(found), say::misleading(found), say::remarks());
+    out.head(&Worded { found, sentence, misleading, remarks })
 }

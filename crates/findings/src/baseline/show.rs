@@ -8,7 +8,7 @@ use mountmark_model::heading;
 use crate::baseline::find::Reason;
 use crate::changes::find::{Change, ChangeOutcome, Changes};
 use crate::changes::say;
-use crate::changes::show::{WordedChanges, row, rows};
+use crate::changes::show::{TABLE, WordedChanges, row, rows};
 
 /// Changes since a baseline.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +73,8 @@ fn blocks(gate: &Gate) -> Vec<Block> {
         |change: &&Change| !matches!(change.outcome, ChangeOutcome::NoDifferenceShown | ChangeOutcome::NotJudged);
     let moved: Vec<&Change> = gate.changes.changes.iter().filter(moved).collect();
     if !moved.is_empty() {
-        let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
-        let rows = moved.iter().map(|change| row(change)).collect();
-        let head = head.map(str::to_owned).to_vec();
-        out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated, ..Table::default() }));
+        let rows = moved.iter().map(|change| row(change));
+        out.push(Block::Table(Table::new(TABLE, rows, 3, Last::Repeated)));
     }
     out.extend(gate.causes.iter().map(|cause| Block::Item(cause.sentence.clone())));
     out

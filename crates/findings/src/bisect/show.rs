@@ -52,14 +52,8 @@ fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Block> {
         let figure = tried.figure.map_or(String::new(), |figure| quantity(found.metric, figure));
         vec![tried.name.clone(), figure, tried.run.clone().unwrap_or_default(), words::verdict(tried)]
     };
-    let head = ["tried", subject(found.metric), "run", "verdict"].map(str::to_owned).to_vec();
-    out.push(Block::Table(Table {
-        head,
-        rows: found.tried.iter().map(row).collect(),
-        keys: 1,
-        last: Last::Words,
-        ..Table::default()
-    }));
+    let head = ["tried", subject(found.metric), "run", "verdict"];
+    out.push(Block::Table(Table::new(head, found.tried.iter().map(row), 1, Last::Words)));
     if let Some(answer) = why {
         out.extend(told(answer));
     }

@@ -7,6 +7,7 @@ use mountmark_model::{FileOutcome, When, heading};
 
 use crate::claims::find::{CutsSeen, JudgedClaim};
 use crate::figures::say::quantity::headings;
+use crate::group::each_once;
 
 pub(crate) const ABOUT: &str = "Images that a power cut may leave, by what the file holds in them: `new` and `old` are whole, as it was after and before; `mixed` has parts of both. Counts say how many images there are, and not how likely each is.";
 pub(crate) const CLAIMS: &str = "What that says of the claims";
@@ -77,13 +78,8 @@ fn held<S: AsRef<str>>(holds: &[(S, bool)]) -> String {
 
 /// The sentence of [`hurried`] about these claims, which say each of their own images that not all were made.
 pub(crate) fn hurried_at(claims: &[JudgedClaim]) -> Option<String> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in claims.iter().filter_map(|claim| claim.cuts.as_ref()).flat_map(|cuts| &cuts.hurried) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    hurried(&names)
+    let names = claims.iter().filter_map(|claim| claim.cuts.as_ref()).flat_map(|cuts| &cuts.hurried);
+    hurried(&each_once(names.map(String::as_str)))
 }
 
 /// What the store's campaigns showed of a claim.

@@ -35,11 +35,8 @@ fn parts(subject: &Cases) -> Vec<Block> {
         let fates = seen.seen.iter().map(|(_, fates)| fates_cell(fates.as_ref()));
         [seen.case.id.clone(), seen.case.text.clone()].into_iter().chain(fates).collect()
     };
-    let rows = subject.cases.iter().map(row).collect();
-    let mut parts = vec![
-        Block::Text(words::ABOUT.into()),
-        Block::Table(Table { head, rows, keys: 2, last: Last::Figure, ..Table::default() }),
-    ];
+    let table = Table::new(head, subject.cases.iter().map(row), 2, Last::Figure);
+    let mut parts = vec![Block::Text(words::ABOUT.into()), Block::Table(table)];
     parts.extend(labels(configurations));
     parts.extend(words::hurried(&subject.hurried).map(Block::Text));
     parts.push(Block::Heading(words::CLAIMS.into()));

@@ -80,12 +80,13 @@ fn parts(RunBeside(changes): &RunBeside) -> Vec<Block> {
     let told = changes.changes.iter().filter(|change| change.outcome != ChangeOutcome::NoDifferenceShown);
     let rows: Vec<Vec<String>> = told.map(row).collect();
     if !rows.is_empty() {
-        let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
-        let head = head.map(str::to_owned).to_vec();
-        out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated, ..Table::default() }));
+        out.push(Block::Table(Table::new(TABLE, rows, 3, Last::Repeated)));
     }
     out
 }
+
+/// The heads of [`row`].
+pub(crate) const TABLE: [&str; 8] = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
 
 /// What differs between two runs, beside their figures.
 pub(crate) fn differences(found: &[Difference]) -> Vec<Block> {

@@ -83,7 +83,7 @@ pub struct CutsSeen {
     pub hurried: Vec<String>,
 }
 
-/// Verdict on a claim or a part of it.
+/// Verdict on a claim or a part of it, in the order of summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimOutcome {
@@ -146,20 +146,6 @@ impl JudgedClaim {
 }
 
 impl ClaimOutcome {
-    /// All outcomes, in the order of summaries.
-    pub const ALL: [ClaimOutcome; 10] = [
-        ClaimOutcome::Holds,
-        ClaimOutcome::Exceeded,
-        ClaimOutcome::Partly,
-        ClaimOutcome::NoDifference,
-        ClaimOutcome::Reversed,
-        ClaimOutcome::Fails,
-        ClaimOutcome::NotJudged,
-        ClaimOutcome::NotMeasured,
-        ClaimOutcome::NeedsCrashLab,
-        ClaimOutcome::Undecidable,
-    ];
-
     /// Whether there is evidence for or against.
     pub fn is_decided(self) -> bool {
         use ClaimOutcome::{Exceeded, Fails, Holds, NoDifference, Partly, Reversed};
@@ -167,10 +153,10 @@ impl ClaimOutcome {
     }
 
     /// How many claims have each outcome; outcomes of none are omitted.
-    pub fn counts(claims: &[JudgedClaim]) -> Vec<(ClaimOutcome, usize)> {
-        let count = |outcome| claims.iter().filter(|claim| claim.outcome == outcome).count();
-        let all = ClaimOutcome::ALL.into_iter().map(|outcome| (outcome, count(outcome)));
-        all.filter(|(_, count)| *count > 0).collect()
+    pub fn counts(claims: &[JudgedClaim]) -> BTreeMap<ClaimOutcome, usize> {
+        let mut counts = BTreeMap::new();
+        claims.iter().for_each(|claim| *counts.entry(claim.outcome).or_default() += 1);
+        counts
     }
 }
 

@@ -11,6 +11,7 @@ use mountmark_record::RunRecord;
 use crate::cases;
 use crate::claims::find::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Subject};
 use crate::figures::say::quantity::headings;
+use crate::group::{by_key, each_once};
 pub(crate) use lacks::{lacks, stretched};
 
 /// Maximum number of tasks with figures in a sentence.
@@ -133,22 +134,11 @@ pub(crate) fn by_reason<'a>(
     claims: impl IntoIterator<Item = &'a JudgedClaim>,
 ) -> (Vec<&'a JudgedClaim>, Vec<Open<'a>>) {
     let (decided, rest): (Vec<_>, Vec<_>) = claims.into_iter().partition(|claim| claim.is_measured());
-    let mut open: Vec<Open> = Vec::new();
-    for claim in rest {
-        let reason = sentence(claim);
-        let at = open.iter().position(|group| group.reason == reason).unwrap_or_else(|| {
-            open.push(Open { reason, claims: Vec::new(), commands: Vec::new() });
-            open.len() - 1
-        });
-        let group = &mut open[at];
-        group.claims.push(claim);
-        for command in &claim.commands {
-            if !group.commands.contains(&command.as_str()) {
-                group.commands.push(command);
-            }
-        }
-    }
-    (decided, open)
+    let open = by_key(rest.into_iter().map(|claim| (sentence(claim), claim))).into_iter().map(|(reason, claims)| {
+        let commands = each_once(claims.iter().flat_map(|claim| &claim.commands).map(String::as_str));
+        Open { reason, claims, commands }
+    });
+    (decided, open.collect())
 }
 
 /// The test of a clause: `002 (elapsed): {ext2,ext3} > others`.

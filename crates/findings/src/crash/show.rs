@@ -49,8 +49,7 @@ fn summary(campaigns: &[Campaign]) -> Table {
             campaign.rate().map_or("-".into(), format_count),
         ]
     };
-    let rows = campaigns.iter().map(row).collect();
-    Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure, ..Table::default() }
+    Table::new(HEAD, campaigns.iter().map(row), 1, Last::Figure)
 }
 
 fn page(Crash(campaigns): &Crash) -> Result<Markup> {

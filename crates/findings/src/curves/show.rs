@@ -35,8 +35,7 @@ pub(crate) fn tables(findings: &Findings, curves: &Curves) -> Vec<Block> {
                 .map(|medians| medians[at].map_or("-".to_owned(), |median| quantity(curve.metric, median)));
             std::iter::once(point.text.clone()).chain(cells).collect()
         };
-        let rows = curves.points.iter().enumerate().map(row).collect();
-        out.push(Block::Table(Table { head: head.collect(), rows, keys: 1, last: Last::Figure, ..Table::default() }));
+        out.push(Block::Table(Table::new(head, curves.points.iter().enumerate().map(row), 1, Last::Figure)));
     }
     out
 }

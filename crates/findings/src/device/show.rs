@@ -3,7 +3,7 @@
 //! Times of all repeats are added up before any division. This file does not interpret single requests.
 
 use anyhow::Result;
-use mountmark_document::forms::{Block, Object, Subject, Table};
+use mountmark_document::forms::{Block, Last, Object, Subject, Table};
 use mountmark_document::text::{figure, titled};
 use mountmark_model::device::{DeviceOperation, ROWS, SECTOR, Slice};
 use mountmark_model::{DeviceRecord, heading, protocol_task};
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::analysis::configurations;
 use crate::device::find::{Iostat, Stream};
+use crate::group::each_once;
 use crate::run::show::about::about;
 
 #[derive(Clone, Copy, Debug)]
@@ -92,13 +93,7 @@ pub(crate) const COLUMNS: &str = "iostat's columns for the disk under test, from
 
 /// Why records are incomplete, each reason once.
 pub(crate) fn lacking<'a>(records: impl Iterator<Item = &'a DeviceRecord>) -> Vec<&'a str> {
-    let mut out: Vec<&str> = Vec::new();
-    for reason in records.filter_map(|record| record.lacking.as_deref()) {
-        if !out.contains(&reason) {
-            out.push(reason);
-        }
-    }
-    out
+    each_once(records.filter_map(|record| record.lacking.as_deref()))
 }
 
 /// One task: a row per configuration.
@@ -135,8 +130,7 @@ pub(crate) fn iostat(caption: String, rows: Vec<(String, String, Iostat)>) -> Bl
         row.push(format!("{:.1}", found.utilisation));
         row
     });
-    let (head, rows) = (head.into_iter().map(str::to_owned).collect(), rows.collect());
-    Block::Table(Table { caption, look: "iostat", head, rows, keys: 1, ..Table::default() })
+    Block::Table(Table { caption, look: "iostat", ..Table::new(head, rows, 1, Last::Figure) })
 }
 
 /// Rate, MiB per second, mean KiB, mean ms.

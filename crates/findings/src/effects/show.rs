@@ -1,6 +1,8 @@
 //! Effects of factors as tables.
 
-use mountmark_document::forms::{Block, Table};
+use std::collections::BTreeSet;
+
+use mountmark_document::forms::{Block, Last, Table};
 
 use crate::effects::find::curves::{LevelCurve, LevelLine};
 use crate::effects::find::{Effect, EffectAt, Effects};
@@ -17,8 +19,8 @@ pub(crate) fn levels(effects: &Effects, curve: &LevelCurve) -> Table {
     };
     let found = &effects.factors[curve.factor];
     let head = std::iter::once(found.name.clone()).chain(curve.lines.iter().map(|line| line.configuration.clone()));
-    let rows = found.levels.iter().enumerate().map(row).collect();
-    Table { head: head.collect(), rows, keys: 1, caption: say::whose(curve).to_owned(), ..Table::default() }
+    let rows = found.levels.iter().enumerate().map(row);
+    Table { caption: say::whose(curve).to_owned(), ..Table::new(head, rows, 1, Last::Figure) }
 }
 
 /// The speed of a line at a level, with a mark where a step ends there.
@@ -32,13 +34,8 @@ pub(crate) fn beside_first(effects: &Effects) -> Vec<Block> {
     let mut out: Vec<Block> =
         say::sentences(effects).into_iter().chain(say::orders(effects)).map(Block::Item).collect();
     out.push(Block::Text(say::OVER.into()));
-    let mut levels: Vec<(usize, usize)> = Vec::new();
-    for effect in effects.tasks.iter().flat_map(|task| &task.effects) {
-        if !levels.contains(&(effect.factor, effect.level)) {
-            levels.push((effect.factor, effect.level));
-        }
-    }
-    levels.sort_unstable();
+    let all = effects.tasks.iter().flat_map(|task| &task.effects);
+    let levels: BTreeSet<(usize, usize)> = all.map(|effect| (effect.factor, effect.level)).collect();
     let tables = levels.into_iter().map(|level| Block::Table(table(effects, level))).collect::<Vec<_>>();
     match tables.len() {
         0..=OPEN => out.extend(tables),
@@ -58,13 +55,8 @@ fn table(effects: &Effects, (factor, level): (usize, usize)) -> Table {
             Some((name, &task.effects[of_task(&task.effects)?]))
         })
         .collect();
-    let mut places: Vec<(usize, usize)> = Vec::new();
-    for at in rows.iter().flat_map(|(_, effect)| &effect.at) {
-        if !places.contains(&(at.factor, at.level)) {
-            places.push((at.factor, at.level));
-        }
-    }
-    places.sort_unstable();
+    let all = rows.iter().flat_map(|(_, effect)| &effect.at);
+    let places: BTreeSet<(usize, usize)> = all.map(|at| (at.factor, at.level)).collect();
     let cell = |effect: &Effect, place: &(usize, usize)| {
         let at = effect.at.iter().find(|at| (at.factor, at.level) == *place);
         at.map_or("-".to_owned(), |at: &EffectAt| {
@@ -84,11 +76,6 @@ fn table(effects: &Effects, (factor, level): (usize, usize)) -> Table {
     };
     let caption = format!("{} beside {}", say::level(effects, factor, level), say::level(effects, factor, 0));
     let head = places.iter().map(|(factor, level)| say::level(effects, *factor, *level));
-    Table {
-        head: [caption.clone(), "over all".into()].into_iter().chain(head).collect(),
-        rows: rows.iter().map(row).collect(),
-        keys: 1,
-        caption,
-        ..Table::default()
-    }
+    let head = [caption.clone(), "over all".into()].into_iter().chain(head);
+    Table { caption, ..Table::new(head, rows.iter().map(row), 1, Last::Figure) }
 }

@@ -1,6 +1,6 @@
 //! The facts of the compared file systems, as a table.
 
-use mountmark_document::forms::{Block, Table};
+use mountmark_document::forms::{Block, Last, Table};
 use mountmark_model::facts::{Fact, Facts, Topic};
 
 use crate::view::View;
@@ -24,16 +24,10 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
         let cells = compared.iter().map(|(_, facts)| says(facts));
         std::iter::once(topic.title().to_owned()).chain(cells).collect()
     };
-    let head = std::iter::once(String::new()).chain(compared.iter().map(|(name, _)| (*name).to_owned())).collect();
+    let head = std::iter::once("").chain(compared.iter().map(|(name, _)| *name));
     let all = || compared.iter().flat_map(|(_, facts)| facts.values());
     vec![
-        Block::Table(Table {
-            head,
-            rows: topics.iter().map(row).collect(),
-            keys: 1,
-            look: "spoken",
-            ..Table::default()
-        }),
+        Block::Table(Table { look: "spoken", ..Table::new(head, topics.iter().map(row), 1, Last::Figure) }),
         Block::Text(read(all())),
     ]
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot::{self, AxisScale};
-use mountmark_document::forms::{Block, Table};
+use mountmark_document::forms::{Block, Last, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
 use mountmark_document::put;
@@ -93,15 +93,10 @@ fn table(view: &View, phase: &Phase, operation: Operation) -> Block {
         [view.name(at).to_owned(), latency.count.to_string()].into_iter().chain(times(latency)).collect()
     });
     let shares = SHARES[..4].iter().map(|(_, text)| *text);
-    let head = ["file system", "operations"].into_iter().chain(shares).chain(["max"]).map(str::to_owned).collect();
+    let head = ["file system", "operations"].into_iter().chain(shares).chain(["max"]);
     let phase_name = if phase.phase == phase.task { String::new() } else { format!(", {}", phase.phase) };
-    Block::Table(Table {
-        caption: format!("{}{phase_name}, {}: time by share of the operations", phase.task, operation.name()),
-        head,
-        rows: rows.collect(),
-        keys: 1,
-        ..Table::default()
-    })
+    let caption = format!("{}{phase_name}, {}: time by share of the operations", phase.task, operation.name());
+    Block::Table(Table { caption, ..Table::new(head, rows, 1, Last::Figure) })
 }
 
 /// The engine's results: task, configuration, document; and the number of unreadable documents.

@@ -85,11 +85,5 @@ fn samples(view: &View) -> Block {
             if doubt.again { "yes" } else { "no" }.to_owned(),
         ]
     };
-    Block::Table(Table {
-        head: head.map(str::to_owned).to_vec(),
-        rows: view.findings().doubts.iter().map(row).collect(),
-        keys: 2,
-        last: Last::Words,
-        ..Table::default()
-    })
+    Block::Table(Table::new(head, view.findings().doubts.iter().map(row), 2, Last::Words))
 }

@@ -16,6 +16,7 @@ use crate::figures::say as metric;
 use crate::figures::say::quantity::quantity;
 use crate::figures::say::{subject, verb};
 use crate::found::Findings;
+use crate::group::by_key;
 use crate::missing::say::named;
 use crate::overview::find::Conclusion;
 use crate::overview::say::kind::kind;
@@ -200,19 +201,13 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
 /// Which of these tests measure the sharing of blocks: " In 012 and 014 xfs and btrfs share blocks instead of writing a
 /// copy." Empty if none does.
 fn sharing(findings: &Findings, wanted: impl Fn(&TaskFindings) -> bool) -> String {
-    let mut groups: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
-    for (task, those) in findings.sharing().filter(|(task, _)| wanted(task)) {
-        match groups.iter_mut().find(|(known, _)| *known == those) {
-            Some((_, tasks)) => tasks.push(task.id.clone()),
-            None => groups.push((those, vec![task.id.clone()])),
-        }
-    }
+    let wanted = findings.sharing().filter(|(task, _)| wanted(task));
     let sentence = |(those, tasks): (Vec<usize>, Vec<String>)| {
         let share = if those.len() == 1 { "shares" } else { "share" };
         let names = and(those.iter().map(|one| findings.headings[*one].clone()));
         format!(" In {} {names} {share} blocks instead of writing a copy.", and(tasks))
     };
-    groups.into_iter().map(sentence).collect()
+    by_key(wanted.map(|(task, those)| (those, task.id.clone()))).into_iter().map(sentence).collect()
 }
 
 /// "ext4 is fastest in 3", "xfs in 2".

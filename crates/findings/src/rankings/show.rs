@@ -1,6 +1,6 @@
 //! Rankings as tables.
 
-use mountmark_document::forms::{Block, Table};
+use mountmark_document::forms::{Block, Last, Table};
 use mountmark_document::number;
 
 use crate::figures::find::TaskFindings;
@@ -29,7 +29,7 @@ pub(crate) fn tables(findings: &Findings) -> Vec<Block> {
 }
 
 fn ranking(findings: &Findings, ranks: &[Rank], is_meant: impl Fn(&TaskFindings) -> bool) -> Block {
-    let head = ["file system", "times the best", "95 % interval", "keeps its place"].map(str::to_owned).to_vec();
+    let head = ["file system", "times the best", "95 % interval", "keeps its place"];
     let rows = ranks.iter().map(|rank| {
         vec![
             safety::named(findings, rank.configuration, &is_meant),
@@ -38,5 +38,5 @@ fn ranking(findings: &Findings, ranks: &[Rank], is_meant: impl Fn(&TaskFindings)
             rank.stability.map_or("-".into(), number::share),
         ]
     });
-    Block::Table(Table { head, rows: rows.collect(), keys: 1, ..Table::default() })
+    Block::Table(Table::new(head, rows, 1, Last::Figure))
 }

@@ -14,6 +14,7 @@ use mountmark_model::{Bytes, Factor, RealisedCorpus, Scale, Vary, legend};
 use mountmark_record::RunRecord;
 
 use crate::figures::find::cut::{Cut, cuts};
+use crate::group::each_once;
 use crate::remarks::find::is_scaled;
 use crate::{curves, sampling};
 
@@ -223,16 +224,10 @@ fn disks(run: &RunRecord) -> String {
 const CORPORA: usize = 3;
 
 fn corpora(run: &RunRecord) -> Vec<String> {
-    let mut seen: Vec<&RealisedCorpus> = Vec::new();
     let planned = run.plan.cells.iter().filter_map(|cell| cell.second_disk.as_ref()).map(|medium| &medium.corpus);
     let measured = run.cells.iter().filter_map(|cell| cell.corpus.as_deref());
     let all: Vec<&RealisedCorpus> = measured.collect();
-    let all = if all.is_empty() { planned.collect() } else { all };
-    for corpus in all {
-        if !seen.contains(&corpus) {
-            seen.push(corpus);
-        }
-    }
+    let seen = each_once(if all.is_empty() { planned.collect() } else { all });
     let mut out: Vec<String> = seen.iter().take(CORPORA).map(|corpus| describe(corpus)).collect();
     // Builds of a program are alike in what is said of them.
     out.dedup();

@@ -70,13 +70,9 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Block> {
         return out;
     }
     let has_spread = findings.measured > 1;
-    let mut table = Table {
-        head: std::iter::once(matrix.head()).chain(columns).collect(),
-        rows: joined(&matrix.rows, |row| cells(view, &matrix, row, &mut notes, has_spread)),
-        keys: 1,
-        last: if has_spread { Last::Repeated } else { Last::Figure },
-        ..Table::default()
-    };
+    let rows = joined(&matrix.rows, |row| cells(view, &matrix, row, &mut notes, has_spread));
+    let last = if has_spread { Last::Repeated } else { Last::Figure };
+    let mut table = Table::new(std::iter::once(matrix.head()).chain(columns), rows, 1, last);
     if has_spread {
         table.head.push("spread\n%".into());
     }

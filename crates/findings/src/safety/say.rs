@@ -9,6 +9,7 @@ use mountmark_record::RunRecord;
 use crate::crash;
 use crate::figures::find::TaskFindings;
 use crate::found::Findings;
+use crate::group::by_key;
 use crate::safety::find::AfterCut;
 use crate::safety::find::survive::{Obstacle, Survive, left_out, without};
 
@@ -22,16 +23,9 @@ pub(crate) const HOW: &str = "A promise is what a file system's own documents sa
 /// What these file systems risk, in a clause: "after a power cut, ext2 may have to be repaired and may lose what was not
 /// synced; ext4 may lose what was not synced".
 pub(crate) fn risks(findings: &Findings, of: &[usize]) -> String {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for one in of {
-        let (name, risk) = (findings.headings[*one].as_str(), risk(&findings.safety[*one]));
-        match groups.iter_mut().find(|(known, _)| *known == risk) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((risk, vec![name])),
-        }
-    }
+    let risks = of.iter().map(|one| (risk(&findings.safety[*one]), findings.headings[*one].as_str()));
     let group = |(risk, names): (String, Vec<&str>)| format!("{} {risk}", and(names));
-    let all: Vec<String> = groups.into_iter().map(group).collect();
+    let all: Vec<String> = by_key(risks).into_iter().map(group).collect();
     format!("after a power cut, {}", all.join("; "))
 }
 
@@ -45,15 +39,6 @@ pub(crate) fn named(findings: &Findings, configuration: usize, is_meant: impl Fn
     }
 }
 
-/// Configurations of which the same can be said.
-struct Alike<'a> {
-    /// Whether its syncs flush.
-    flushes: bool,
-    /// How many files a power cut took, and in which.
-    lost: Option<[String; 2]>,
-    names: Vec<&'a str>,
-}
-
 /// "jfs loses synced files".
 pub(crate) fn lose(names: &[&str]) -> String {
     format!("{} {} synced files", and(names.iter().copied()), if names.len() == 1 { "loses" } else { "lose" })
@@ -61,9 +46,9 @@ pub(crate) fn lose(names: &[&str]) -> String {
 
 /// Of configurations that lose what they said to be durable, where a task of the run syncs: a sentence for those alike.
 pub(crate) fn losses(findings: &Findings) -> Vec<String> {
-    let mut alike: Vec<Alike> = Vec::new();
-    for (name, safety) in findings.headings.iter().zip(&findings.safety) {
-        let Some(flushes) = safety.flushes.filter(|_| safety.loses_synced()) else { continue };
+    // Whether its syncs flush, and how many files a power cut took, and in which.
+    let all = findings.headings.iter().zip(&findings.safety).filter_map(|(name, safety)| {
+        let flushes = safety.flushes.filter(|_| safety.loses_synced())?;
         let lost = match &safety.known {
             _ if safety.lost > 0.0 => Some([format!("{:.0} files", safety.lost), ", in this run".to_owned()]),
             Some(known) if known.files > 0 => Some([
@@ -72,13 +57,9 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
             ]),
             _ => None,
         };
-        let flushes = flushes > 0.0;
-        match alike.iter_mut().find(|known| known.flushes == flushes && known.lost == lost) {
-            Some(known) => known.names.push(name),
-            None => alike.push(Alike { flushes, lost, names: vec![name] }),
-        }
-    }
-    let sentence = |Alike { flushes, lost, names }| {
+        Some(((flushes > 0.0, lost), name.as_str()))
+    });
+    let sentence = |((flushes, lost), names): ((bool, Option<[String; 2]>), Vec<&str>)| {
         let [sends, their, each] = match names.len() {
             1 => ["sends", "its", ""],
             _ => ["send", "their", " of each"],
@@ -94,7 +75,7 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
             (true, took) => format!("{loses}: {}", took.unwrap_or_default()),
         }
     };
-    alike.into_iter().map(sentence).collect()
+    by_key(all).into_iter().map(sentence).collect()
 }
 
 fn without_layers(safety: &AfterCut) -> &'static str {

@@ -68,8 +68,7 @@ fn parts(subject: &Safety) -> Vec<Block> {
         [heading(row.name).into_owned(), promises, words::shown(row.campaign)].into_iter().chain(figures).collect()
     };
     let mut parts = about(subject.run);
-    let rows = subject.rows().map(row).collect();
-    parts.push(Block::Table(Table { head, rows, keys: 1, last: Last::Figure, ..Table::default() }));
+    parts.push(Block::Table(Table::new(head, subject.rows().map(row), 1, Last::Figure)));
     parts.extend(
         subject
             .rows()

@@ -2,7 +2,7 @@
 
 pub(crate) mod graphs;
 
-use mountmark_document::forms::{Block, Table, aside, named, strong};
+use mountmark_document::forms::{Block, Last, Table, aside, named, strong};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{counted, ratio};
 use mountmark_model::Metric;
@@ -78,13 +78,8 @@ fn overall(study: &StudyComparison) -> Block {
         let name = std::iter::once(title(&all.metric).to_owned());
         name.chain(scores).chain([all.tests.to_string(), tau, pairs]).collect()
     };
-    Block::Table(Table {
-        caption: say::OVERALL.into(),
-        head: head.map(str::to_owned).collect(),
-        rows: study.overall.iter().map(row).collect(),
-        keys: 1,
-        ..Table::default()
-    })
+    let table = Table::new(head, study.overall.iter().map(row), 1, Last::Figure);
+    Block::Table(Table { caption: say::OVERALL.into(), ..table })
 }
 
 fn pair(published: Option<f64>, measured: Option<f64>, text: impl Fn(f64) -> String) -> String {
@@ -101,14 +96,8 @@ fn table(study: &StudyComparison, metric: &str, tests: &[&TestComparison]) -> Bl
         let tau = agreement_text(&test.agreement) + &remark.map_or(String::new(), |text| format!("\n{}", aside(&text)));
         std::iter::once(named(&test.task, &test.title)).chain(cells).chain([tau]).collect()
     };
-    Block::Table(Table {
-        caption: format!("{}, {}", title(metric), say::RANKED),
-        look: "study",
-        head: head.map(str::to_owned).collect(),
-        rows: tests.iter().map(row).collect(),
-        keys: 1,
-        ..Table::default()
-    })
+    let caption = format!("{}, {}", title(metric), say::RANKED);
+    Block::Table(Table { caption, look: "study", ..Table::new(head, tests.iter().map(row), 1, Last::Figure) })
 }
 
 /// A published figure and a measured one, and below them their ranks.

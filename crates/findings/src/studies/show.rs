@@ -93,8 +93,7 @@ fn metric(out: &mut Vec<Block>, comparison: &StudyComparison, overall: &OverallC
     let mut head = vec![name];
     head.extend(comparison.common.iter().cloned());
     head.push("tau".into());
-    let rows = tests.iter().map(|test| row(test)).collect();
-    out.push(Block::Table(Table { head, rows, keys: 1, last: Last::Repeated, ..Table::default() }));
+    out.push(Block::Table(Table::new(head, tests.iter().map(|test| row(test)), 1, Last::Repeated)));
     out.extend(say::together(comparison, overall).into_iter().map(Block::Text));
 }
 

@@ -1,7 +1,7 @@
 //! Work after commands return: the time until their data is durable, and until the machine is idle.
 
 use mountmark_document::draw::plot::{self, AxisScale, axis};
-use mountmark_document::forms::{Block, Table, named};
+use mountmark_document::forms::{Block, Last, Table, named};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_model::Metric;
@@ -54,13 +54,8 @@ fn sums(view: &View, tails: &[Tail]) -> Block {
         let cells = tail.parts.map(|part| quantity(&Metric::ELAPSED, part));
         std::iter::once(view.name(tail.configuration).to_owned()).chain(cells).collect()
     };
-    Block::Table(Table {
-        caption: "Sums over the tests: until returned, then durable, then settled".into(),
-        head: head.map(str::to_owned).collect(),
-        rows: tails.iter().map(row).collect(),
-        keys: 1,
-        ..Table::default()
-    })
+    let caption = "Sums over the tests: until returned, then durable, then settled".into();
+    Block::Table(Table { caption, ..Table::new(head, tails.iter().map(row), 1, Last::Figure) })
 }
 
 fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
@@ -118,15 +113,9 @@ fn table(view: &View, tasks: &[&TaskFindings]) -> Block {
     if rows.is_empty() {
         return Block::Text(NOTHING.into());
     }
-    Block::Table(Table {
-        caption: "Seconds until durable + until settled, after each test that left a twentieth of its time or more"
-            .into(),
-        look: "tails",
-        head: std::iter::once("test".to_owned()).chain(view.findings().headings.iter().cloned()).collect(),
-        rows,
-        keys: 1,
-        ..Table::default()
-    })
+    let caption = "Seconds until durable + until settled, after each test that left a twentieth of its time or more";
+    let head = std::iter::once("test").chain(view.findings().headings.iter().map(String::as_str));
+    Block::Table(Table { caption: caption.into(), look: "tails", ..Table::new(head, rows, 1, Last::Figure) })
 }
 
 const NOTHING: &str =

@@ -96,7 +96,7 @@ fn what_is_found_does_not_know_how_it_is_told() {
         ("reports" | "sections", _) => 3,
         ("view", _) | (_, Some("show" | "page")) => 2,
         (_, Some("say")) => 1,
-        ("analysis" | "found" | "name" | "options", _) | (_, Some("find")) => 0,
+        ("analysis" | "found" | "group" | "name" | "options", _) | (_, Some("find")) => 0,
         other => panic!("what is {other:?}? A question has find, say, show and page"),
     };
     let upward: Vec<String> = uses()

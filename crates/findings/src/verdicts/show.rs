@@ -54,13 +54,7 @@ pub(crate) fn ratios(findings: &Findings) -> Vec<Block> {
     });
     vec![
         Block::Subheading(format!("Against {base}: {what}; * {}", best_means(findings))),
-        Block::Table(Table {
-            head,
-            rows: mark(findings, &judged, &others, rows.collect()),
-            keys: 1,
-            last: Last::Figure,
-            ..Table::default()
-        }),
+        Block::Table(Table::new(head, mark(findings, &judged, &others, rows.collect()), 1, Last::Figure)),
     ]
 }
 

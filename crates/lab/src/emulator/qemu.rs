@@ -146,10 +146,6 @@ impl Qemu {
         let _ = self.child.wait();
         self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
-
-    pub fn process(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl Drop for Qemu {

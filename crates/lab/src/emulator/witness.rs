@@ -80,10 +80,6 @@ impl Witnesses {
         Witnesses { device, ..self }
     }
 
-    pub fn title(&self) -> String {
-        self.lab.title()
-    }
-
     /// Why a configuration cannot run, in a sentence; `None` if it can.
     pub fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
         self.lab.make_available(configuration)
@@ -184,11 +180,6 @@ impl Witness {
     /// Gives a guest the data of a recording that another one made.
     pub fn set_log(&self, data: &[u8]) -> Result<()> {
         write(&self.media, self.regions.log.offset, data)
-    }
-
-    /// The kernel's messages so far.
-    pub fn kernel_log(&self) -> String {
-        read_log(&self.serial)
     }
 
     fn listen(&mut self, limit: u64, stop: &AtomicBool) -> Result<Answer> {

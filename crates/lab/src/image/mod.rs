@@ -114,10 +114,6 @@ impl<'a> Builder<'a> {
         Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program: GuestProgram::get()? })
     }
 
-    pub fn modules(&self) -> &ModuleTree {
-        &self.tree
-    }
-
     /// The image with these contents, from the cache if it is there and intact.
     pub fn build(&self, wanted: &Wanted) -> Result<Image> {
         let mut names: Vec<String> = BASE_PACKAGES.iter().map(|name| (*name).to_owned()).collect();

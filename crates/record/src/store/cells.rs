@@ -19,25 +19,8 @@ pub struct CellToRecord<'a> {
 }
 
 impl Store {
-    /// Stores a cell that has ended, atomically: when this returns it survives a power failure, and if it does not
-    /// return nothing of the cell is in the store.
-    pub fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
-        self.record_cell_with(run, cell, &[], &[], None)
-    }
-
-    /// Like [`Store::record_cell`], with outputs of programs, device records and profiles.
-    pub fn record_cell_with(
-        &self,
-        run: &RunId,
-        cell: &CellRecord,
-        outputs: &[Output],
-        devices: &[DeviceUse],
-        profiles: Option<&Profiles>,
-    ) -> Result<(), StoreError> {
-        self.record_cells(run, &[CellToRecord { cell, outputs, devices, profiles }])
-    }
-
-    /// Like [`Store::record_cell_with`] for several, of which all are stored or none.
+    /// Stores cells that have ended, all or none: when this returns they survive a power failure, and if it does not
+    /// return nothing of them is in the store.
     pub fn record_cells(&self, run: &RunId, cells: &[CellToRecord]) -> Result<(), StoreError> {
         let mut checked = Vec::new();
         cells.iter().try_for_each(|one| check_samples(one.cell, &mut checked))?;
@@ -55,7 +38,7 @@ impl Store {
         self.commit(transaction)
     }
 
-    /// The inserts of [`Store::record_cell`], inside its transaction; returns the cell's id.
+    /// The inserts of one cell, inside the transaction of [`Store::record_cells`]; returns the cell's id.
     pub(super) fn insert_cell(&self, run: &RunId, number: i64, cell: &CellRecord) -> Result<i64, StoreError> {
         let taken: Option<i64> = self
             .connection
@@ -68,10 +51,6 @@ impl Store {
         let disk_size = i64::try_from(cell.disk_size.0)
             .map_err(|_| StoreError::TooLarge { what: "the disk's size", value: cell.disk_size.0 })?;
         let insert = || -> rusqlite::Result<i64> {
-            let detail = |outcome: &Outcome| match outcome {
-                Outcome::Failed { detail, .. } => Some(detail.clone()),
-                _ => None,
-            };
             self.connection
                 .prepare_cached(
                     "INSERT INTO cell (run, position, repeat, configuration, seed, disk, disk_size, started, ended,
@@ -96,33 +75,47 @@ impl Store {
                     cell.log,
                 ])?;
             let id = self.connection.last_insert_rowid();
-            let mut statement =
-                self.connection.prepare_cached("INSERT INTO task_outcome VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-            for (position, TaskOutcome { task, outcome }) in (0_i64..).zip(&cell.outcomes) {
-                statement.execute(params![id, position, task, outcome.word(), outcome.reason(), detail(outcome)])?;
-            }
-            let mut statement = self.connection.prepare_cached("INSERT INTO note VALUES (?1, ?2, ?3)")?;
-            for (position, text) in (0_i64..).zip(&cell.notes) {
-                statement.execute(params![id, position, text])?;
-            }
-            let mut statement = self.connection.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-            let mut last = None;
-            // There may be millions: what is as in the last one is not bound again.
-            statement.raw_bind_parameter(1, id)?;
-            for (position, SampleRef { task, iteration, metric, value }) in (0_i64..).zip(&cell.samples) {
-                if last != Some((task, iteration)) {
-                    statement.raw_bind_parameter(3, task)?;
-                    statement.raw_bind_parameter(4, iteration)?;
-                    last = Some((task, iteration));
-                }
-                statement.raw_bind_parameter(2, position)?;
-                statement.raw_bind_parameter(5, metric)?;
-                statement.raw_bind_parameter(6, value)?;
-                statement.raw_execute()?;
-            }
+            self.insert_measured(id, cell)?;
             Ok(id)
         };
         insert().map_err(|source| self.error(source))
+    }
+
+    /// The outcomes, notes and samples of the cell with this id.
+    fn insert_measured(&self, id: i64, cell: &CellRecord) -> rusqlite::Result<()> {
+        let mut statement =
+            self.connection.prepare_cached("INSERT INTO task_outcome VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+        for (position, TaskOutcome { task, outcome }) in (0_i64..).zip(&cell.outcomes) {
+            statement.execute(params![id, position, task, outcome.word(), outcome.reason(), detail(outcome)])?;
+        }
+        let mut statement = self.connection.prepare_cached("INSERT INTO note VALUES (?1, ?2, ?3)")?;
+        for (position, text) in (0_i64..).zip(&cell.notes) {
+            statement.execute(params![id, position, text])?;
+        }
+        let mut statement = self.connection.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+        let mut last = None;
+        // There may be millions: what is as in the last one is not bound again.
+        statement.raw_bind_parameter(1, id)?;
+        for (position, SampleRef { task, iteration, metric, value }) in (0_i64..).zip(&cell.samples) {
+            if last != Some((task, iteration)) {
+                statement.raw_bind_parameter(3, task)?;
+                statement.raw_bind_parameter(4, iteration)?;
+                last = Some((task, iteration));
+            }
+            statement.raw_bind_parameter(2, position)?;
+            statement.raw_bind_parameter(5, metric)?;
+            statement.raw_bind_parameter(6, value)?;
+            statement.raw_execute()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a failure was like beside its reason.
+fn detail(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Failed { detail, .. } => Some(detail),
+        _ => None,
     }
 }
 

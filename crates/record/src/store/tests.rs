@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use super::file::immutable_uri;
 use super::open::VERSION;
 use super::*;
-use crate::{CellEnvironment, CellRecord, DeviceUse, DeviceUses, Output, OutputKind, Sample, TaskOutcome};
+use crate::{CellEnvironment, CellRecord, DeviceUse, DeviceUses, Output, OutputKind, Profiles, Sample, TaskOutcome};
 
 fn plan() -> Plan {
     let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});
@@ -95,6 +95,23 @@ fn store() -> (TempDir, PathBuf, Store) {
 
 fn begin(store: &Store) -> RunId {
     store.begin_run(&plan(), &environment(), "mountmark run --fs ext4:noatime").unwrap()
+}
+
+impl Store {
+    fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
+        self.record_cell_with(run, cell, &[], &[], None)
+    }
+
+    fn record_cell_with(
+        &self,
+        run: &RunId,
+        cell: &CellRecord,
+        outputs: &[Output],
+        devices: &[DeviceUse],
+        profiles: Option<&Profiles>,
+    ) -> Result<(), StoreError> {
+        self.record_cells(run, &[CellToRecord { cell, outputs, devices, profiles }])
+    }
 }
 
 #[test]

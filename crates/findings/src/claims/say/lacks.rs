@@ -6,22 +6,18 @@ use mountmark_model::heading;
 use crate::claims::find::{JudgedClaim, Misfit, MissingReason};
 use crate::claims::say::subject;
 use crate::figures::say::quantity::headings;
+use crate::group::each_once;
 
 /// Maximum number of tasks named as missing.
 const GAPS: usize = 4;
 
 /// What a claim lacks, a sentence each; all misfits are one sentence, which says nothing twice.
 pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
     let misfits = claim
         .missing
         .iter()
         .filter_map(|lack| if let MissingReason::Misfit(found) = lack { Some(found) } else { None });
-    for part in misfits.flat_map(|found| misfit(found)) {
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
+    let parts = each_once(misfits.flat_map(|found| misfit(found)));
     let misfits = (!parts.is_empty()).then(|| format!("{}; --anyway judges all the same.", capital(&parts.join("; "))));
     misfits.into_iter().chain(claim.missing.iter().filter_map(|found| lack(&claim.run, found))).collect()
 }

@@ -60,14 +60,7 @@ fn parts(CrashList(all): &CrashList) -> Vec<Block> {
     if all.is_empty() {
         return vec![Block::Text("There is no campaign yet; `mountmark crash` makes one.".into())];
     }
-    let rows = all.iter().map(|listed| listed.cells().into()).collect();
-    vec![Block::Table(Table {
-        head: HEAD.map(str::to_owned).into(),
-        rows,
-        keys: 1,
-        last: Last::Words,
-        ..Table::default()
-    })]
+    vec![Block::Table(Table::new(HEAD, all.iter().map(|listed| listed.cells().into()), 1, Last::Words))]
 }
 
 fn rows(CrashList(all): &CrashList, out: &mut Rows) -> Result<()> {

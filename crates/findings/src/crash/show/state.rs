@@ -66,13 +66,7 @@ fn requests(shown: &CrashState) -> Table {
         }
         Event::Done { number, error } => vec![String::new(), words::done(*number, *error), String::new()],
     };
-    Table {
-        head: ["operation", "at the disk", "in the image"].map(str::to_owned).into(),
-        rows: state.order.events.iter().map(row).collect(),
-        keys: 1,
-        last: Last::Words,
-        ..Table::default()
-    }
+    Table::new(["operation", "at the disk", "in the image"], state.order.events.iter().map(row), 1, Last::Words)
 }
 
 fn object(shown: &CrashState, out: &mut Object) -> Result<()> {

@@ -11,6 +11,7 @@ use mountmark_stats::summary::{mean, median};
 use crate::figures::find::basis::Category;
 use crate::figures::find::series::{Absurd, CellFigure, Figures, Series, Task, sitting};
 use crate::figures::find::{rate, sums};
+use crate::group::each_once;
 use crate::missing::find::gather as missing;
 use crate::options::Options;
 
@@ -45,16 +46,10 @@ impl Figures {
 
 /// Configurations in the user's order; any others in the run come last rather than being lost.
 pub(crate) fn configurations(run: &RunRecord) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in run.plan.configurations.iter().chain(run.cells.iter().map(|cell| &cell.configuration)) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
+    let all = run.plan.configurations.iter().chain(run.cells.iter().map(|cell| &cell.configuration));
     let skipped = |name: &String| run.plan.skipped.iter().any(|(skipped, _)| skipped == name);
     let measured = |name: &String| run.cells.iter().any(|cell| cell.configuration == *name);
-    names.retain(|name| measured(name) || !skipped(name));
-    names
+    each_once(all).into_iter().filter(|name| measured(name) || !skipped(name)).cloned().collect()
 }
 
 fn tasks(run: &RunRecord) -> Vec<Task> {

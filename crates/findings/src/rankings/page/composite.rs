@@ -1,7 +1,7 @@
 //! All tests together: stacked bars of their times, one row per file system.
 
 use mountmark_document::draw::plot::{self, AxisScale, axis};
-use mountmark_document::forms::{Block, Table};
+use mountmark_document::forms::{Block, Last, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::ratio;
 use mountmark_document::{put, writers};
@@ -157,13 +157,9 @@ fn mean(view: &View, bar: &Bar) -> String {
 fn figures(view: &View, bars: &[Bar]) -> Block {
     let baseline = view.name(view.findings().baseline);
     let row = |bar: &Bar| vec![view.name(bar.configuration).to_owned(), sum(bar), mean(view, bar)];
-    Block::Table(Table {
-        caption: format!("Sum of the returned times of {} tests", timed(view).len()),
-        head: vec!["file system".into(), "sum".into(), format!("mean ratio to {baseline}")],
-        rows: bars.iter().map(row).collect(),
-        keys: 1,
-        ..Table::default()
-    })
+    let caption = format!("Sum of the returned times of {} tests", timed(view).len());
+    let head = ["file system", "sum", &format!("mean ratio to {baseline}")];
+    Block::Table(Table { caption, ..Table::new(head, bars.iter().map(row), 1, Last::Figure) })
 }
 
 /// The same sums by category, as figures.
@@ -178,11 +174,7 @@ fn by_kind(view: &View, bars: &[Bar], categories: &[&str]) -> Option<Block> {
             sums.iter().map(|sums| sums[bar.configuration].map_or("-".into(), |sum| Metric::ELAPSED.format(sum)));
         std::iter::once(view.name(bar.configuration).to_owned()).chain(cells).collect()
     };
-    Some(Block::Table(Table {
-        caption: "The same sums by kind of work, in seconds".into(),
-        head: std::iter::once("file system").chain(categories.iter().copied()).map(str::to_owned).collect(),
-        rows: bars.iter().map(row).collect(),
-        keys: 1,
-        ..Table::default()
-    }))
+    let caption = "The same sums by kind of work, in seconds".into();
+    let head = std::iter::once("file system").chain(categories.iter().copied());
+    Some(Block::Table(Table { caption, ..Table::new(head, bars.iter().map(row), 1, Last::Figure) }))
 }

@@ -1,22 +1,17 @@
 //! What the run's drives said about themselves, in a line each.
 
 use mountmark_model::{Bytes, DriveHealth};
+
+use crate::group::by_key;
 use mountmark_record::{CellRecord, RunRecord};
 
 /// A line for each disk whose drive said anything.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
-    let mut disks: Vec<(&str, Vec<&DriveHealth>)> = Vec::new();
     let mut cells: Vec<&CellRecord> = run.cells.iter().collect();
     // Cells are kept in the order of the plan, and may have run in another one.
     cells.sort_by_key(|cell| cell.started);
-    for cell in cells {
-        let Some(health) = &cell.environment.health else { continue };
-        match disks.iter_mut().find(|(disk, _)| *disk == cell.disk) {
-            Some((_, all)) => all.push(health),
-            None => disks.push((&cell.disk, vec![health])),
-        }
-    }
-    disks.into_iter().filter_map(|(disk, all)| sentence(disk, &all)).collect()
+    let disks = cells.into_iter().filter_map(|cell| Some((cell.disk.as_str(), cell.environment.health.as_ref()?)));
+    by_key(disks).into_iter().filter_map(|(disk, all)| sentence(disk, &all)).collect()
 }
 
 /// Of one disk, whose cells are in the order of time.

@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 
 use mountmark_model::{Age, Fill, Metric, protocol_task};
+
+use crate::group::each_once;
 use mountmark_record::RunRecord;
 
 /// A line for each degree to which file systems were filled, and for each history.
 pub(super) fn sentences(run: &RunRecord) -> Vec<String> {
-    let mut ages: Vec<&Age> = Vec::new();
-    for age in run.plan.cells.iter().filter_map(|cell| cell.age.as_ref()) {
-        if !ages.contains(&age) {
-            ages.push(age);
-        }
-    }
+    let mut ages = each_once(run.plan.cells.iter().filter_map(|cell| cell.age.as_ref()));
     ages.sort_by_key(|age| (&age.text, age.copy));
     fills(run).into_iter().chain(ages.into_iter().map(aged)).collect()
 }

@@ -1,17 +1,14 @@
 //! How disks were brought into steady state, in a line each.
 
 use mountmark_model::{Precondition, Preconditioned, Window, format_count};
+
+use crate::group::each_once;
 use mountmark_record::RunRecord;
 
 /// A line for each time that a disk of the run was preconditioned: a resumed run does so once more.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
-    let mut all: Vec<&Preconditioned> = Vec::new();
-    for done in run.environments().into_iter().filter_map(|environment| environment.preconditioned.as_ref()) {
-        if !all.contains(&done) {
-            all.push(done);
-        }
-    }
-    all.into_iter().map(sentence).collect()
+    let all = run.environments().into_iter().filter_map(|environment| environment.preconditioned.as_ref());
+    each_once(all).into_iter().map(sentence).collect()
 }
 
 fn sentence(done: &Preconditioned) -> String {

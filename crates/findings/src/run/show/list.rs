@@ -25,13 +25,7 @@ fn parts(Runs(runs): &Runs) -> Vec<Block> {
     if runs.is_empty() {
         return vec![Block::Text("There is no run yet.".into())];
     }
-    let mut table = Table {
-        head: HEAD.map(str::to_owned).into(),
-        rows: runs.iter().map(row).collect(),
-        keys: 1,
-        last: Last::Words,
-        ..Table::default()
-    };
+    let mut table = Table::new(HEAD, runs.iter().map(row), 1, Last::Words);
     if runs.iter().all(|run| run.vary.is_none()) {
         for line in std::iter::once(&mut table.head).chain(&mut table.rows) {
             line.remove(VARIED);

@@ -3,6 +3,8 @@
 use mountmark_document::forms::{Block, Mark};
 use mountmark_document::text::clean;
 use mountmark_model::{Outcome, heading};
+
+use crate::group::each_once;
 use mountmark_record::{CellRecord, RunRecord};
 
 /// The notes so far.
@@ -46,15 +48,10 @@ impl<'a> Notes<'a> {
     }
 
     fn outcomes(&mut self, outcomes: &[&Outcome]) -> Vec<usize> {
-        let mut out = Vec::new();
-        for outcome in outcomes {
+        each_once(outcomes.iter().map(|outcome| {
             let reason = outcome.reason().filter(|reason| !reason.trim().is_empty()).unwrap_or("no reason was given");
-            let note = self.note(&format!("{}: {reason}", outcome.word()));
-            if !out.contains(&note) {
-                out.push(note);
-            }
-        }
-        out
+            self.note(&format!("{}: {reason}", outcome.word()))
+        }))
     }
 
     /// Notes on a configuration: cells that failed as a whole, and cells that were not run.

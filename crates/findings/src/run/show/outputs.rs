@@ -34,10 +34,9 @@ fn parts(Outputs { run, outputs }: &Outputs) -> Vec<Block> {
             cell.map_or_else(String::new, |cell| format!("{} #{}", heading(&cell.configuration), cell.repeat + 1));
         vec![output.task.clone(), name, output.kind.word().to_owned(), output.text.trim_end().to_owned()]
     };
-    let head = ["task", "file system", "stream", "text"].map(str::to_owned).to_vec();
-    let rows = outputs.iter().map(row).collect();
+    let head = ["task", "file system", "stream", "text"];
     let mut parts = about(run);
-    parts.push(Block::Table(Table { head, rows, keys: 3, last: Last::Words, ..Table::default() }));
+    parts.push(Block::Table(Table::new(head, outputs.iter().map(row), 3, Last::Words)));
     parts
 }
 

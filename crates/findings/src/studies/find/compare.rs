@@ -8,6 +8,7 @@ use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::{geometric_mean, mean};
 
+use crate::group::each_once;
 use crate::studies::find::table::title;
 use crate::studies::find::warning::warnings;
 use crate::studies::find::{
@@ -96,14 +97,8 @@ impl Sides<'_> {
     /// Tasks of the study in the order of its figures, without duplicates; steps come first.
     pub fn tasks(&self) -> Vec<&str> {
         let figures = || self.study.figures.iter().filter(|figure| figure.run == self.theirs.id);
-        let mut tasks: Vec<&str> = Vec::new();
         let steps = protocol_task::ALL.iter().copied().filter(|step| figures().any(|figure| figure.task == *step));
-        for task in steps.chain(figures().map(|figure| figure.task.as_str())) {
-            if !tasks.contains(&task) {
-                tasks.push(task);
-            }
-        }
-        tasks
+        each_once(steps.chain(figures().map(|figure| figure.task.as_str())))
     }
 
     fn tests(&self, same_suite: bool) -> Vec<TestComparison> {

@@ -2,6 +2,7 @@
 
 use mountmark_model::{Figure, Metric, protocol_task};
 
+use crate::group::each_once;
 use crate::studies::find::compare::Sides;
 
 /// Fewest file systems with a published figure for a test to be drawn, and fewest such tests.
@@ -40,13 +41,7 @@ impl Sides<'_> {
         let mut out = Vec::new();
         for metric in Metric::ALL {
             let of_metric = |figure: &&Figure| figure.metric == metric.id && figure.point().is_some();
-            let mut units: Vec<&str> = Vec::new();
-            for figure in figures().filter(of_metric) {
-                if !units.contains(&figure.unit.as_str()) {
-                    units.push(&figure.unit);
-                }
-            }
-            for unit in units {
+            for unit in each_once(figures().filter(of_metric).map(|figure| figure.unit.as_str())) {
                 let has = |task: &&str| {
                     let of_task = figures().filter(of_metric).filter(|f| f.task == **task && f.unit == unit);
                     of_task.count() >= FEWEST

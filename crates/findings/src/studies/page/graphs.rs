@@ -3,13 +3,14 @@
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot::AxisScale;
-use mountmark_document::forms::{Block, Table, named};
+use mountmark_document::forms::{Block, Last, Table, named};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_document::writers::html::in_turn;
 use mountmark_model::Metric;
 
 use crate::figures::say::quantity::end;
+use crate::group::each_once;
 use crate::studies::find::{Curves, Line, StudyComparison};
 use crate::studies::say;
 
@@ -47,13 +48,7 @@ pub(crate) fn graphs(out: &mut Markup, study: &StudyComparison) {
 
 /// The file systems of both sides: each has the same look on both.
 fn names(curves: &Curves) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for line in curves.published.iter().chain(&curves.measured) {
-        if !names.contains(&line.fs.as_str()) {
-            names.push(&line.fs);
-        }
-    }
-    names
+    each_once(curves.published.iter().chain(&curves.measured).map(|line| line.fs.as_str()))
 }
 
 #[derive(Clone, Copy)]
@@ -149,11 +144,7 @@ fn figures(curves: &Curves) -> Block {
         let cells = cells.map(|line| line.values[test].map_or("-".to_owned(), |value| curves.metric.format(value)));
         std::iter::once(named(id, title)).chain(cells).collect()
     };
-    let table = Table {
-        head: std::iter::once("test".to_owned()).chain(published).chain(measured).collect(),
-        rows: curves.tests.iter().enumerate().map(row).collect(),
-        keys: 1,
-        ..Table::default()
-    };
+    let head = std::iter::once("test".to_owned()).chain(published).chain(measured);
+    let table = Table::new(head, curves.tests.iter().enumerate().map(row), 1, Last::Figure);
     Block::Fold(say::graph_figures(curves), vec![Block::Table(table)])
 }

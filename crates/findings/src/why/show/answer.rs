@@ -91,8 +91,7 @@ pub(crate) fn tables(why: &Answer) -> Vec<Block> {
         let waits = waits(ledger);
         if !waits.is_empty() {
             out.push(Block::Heading(words::who_waited(ledger)));
-            let head = ["seconds", "waiting", "who"].map(str::to_owned).to_vec();
-            out.push(Block::Table(Table { head, rows: waits, keys: 1, last: Last::Words, ..Table::default() }));
+            out.push(Block::Table(Table::new(["seconds", "waiting", "who"], waits, 1, Last::Words)));
         }
     }
     out
@@ -175,13 +174,7 @@ fn by_ledger(ledgers: &[Ledger], rows: Vec<Vec<String>>) -> Table {
         let name = heading(&ledger.configuration);
         [format!("{name}\nreturned"), format!("{name}\ndurable")]
     });
-    Table {
-        head: std::iter::once(String::new()).chain(columns).collect(),
-        rows,
-        keys: 1,
-        last: Last::Figure,
-        ..Table::default()
-    }
+    Table::new(std::iter::once(String::new()).chain(columns), rows, 1, Last::Figure)
 }
 
 fn differences(explanation: &Explanation) -> Table {
@@ -218,8 +211,7 @@ fn differences(explanation: &Explanation) -> Table {
     let (slow, fast) = (explanation.slow, explanation.fast);
     rows.push(cells("together".into(), slow.total.durable, fast.total.durable, String::new()));
     let (slow, fast) = (heading(&slow.configuration), heading(&fast.configuration));
-    let head = ["", "longer", "part", &slow, &fast, "called from"];
-    Table { head: head.map(str::to_owned).to_vec(), rows, keys: 1, last: Last::Words, ..Table::default() }
+    Table::new(["", "longer", "part", &slow, &fast, "called from"], rows, 1, Last::Words)
 }
 
 /// What one kernel alone calls, by the function that does so and ran in both.
@@ -235,8 +227,7 @@ fn rerouted(explanation: &Explanation) -> Table {
     };
     let (slow, fast) = (heading(&explanation.slow.configuration), heading(&explanation.fast.configuration));
     let head = ["with all that it calls", &slow, &fast, "calls"];
-    let rows = explanation.rerouted.iter().map(row).collect();
-    Table { head: head.map(str::to_owned).to_vec(), rows, keys: 1, last: Last::Words, ..Table::default() }
+    Table::new(head, explanation.rerouted.iter().map(row), 1, Last::Words)
 }
 
 /// A path without the kernel's ways to sleep at its end.

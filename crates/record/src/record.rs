@@ -127,6 +127,14 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// The run with these configurations alone.
+    pub fn of_configurations(mut self, is_one: impl Fn(&str) -> bool) -> RunRecord {
+        self.plan.configurations.retain(|name| is_one(name));
+        self.plan.cells.retain(|cell| is_one(&cell.configuration.name));
+        self.cells.retain(|cell| is_one(&cell.configuration));
+        self
+    }
+
     /// One side of a run that compares: its configurations have their names without the label. `None`: it has no such side.
     pub fn of_side(mut self, side: &str) -> Option<RunRecord> {
         let at = self.plan.sides.iter().position(|known| known == side)?;

@@ -26,6 +26,7 @@ use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::facts::Topic;
 use mountmark_model::{Configuration, FileSystem};
 use mountmark_plan::{Catalogue, configurations, fill_percent};
+use mountmark_record::RunRecord;
 
 use super::run::{LabOptions, ShelfOptions, Stop, held};
 use super::why::{self, ProfileOptions};
@@ -199,9 +200,16 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     if let Some(second) = &second {
         search.survives(catalogue, second)?;
     }
-    let why = second.as_ref().map(|second| reasons(search, &answer, second)).transpose()?.unwrap_or_default();
     let others = turns::compared(&answer, second.as_ref(), &simplest);
-    let costs = turns::on_machines(catalogue, search, &answer, &others)?;
+    let profiled = turns::profiled(search, &answer, &others)?;
+    let costs = match &profiled {
+        Some(run) => turns::on_machines(catalogue, search, run, &answer, &others)?,
+        None => Vec::new(),
+    };
+    let why = match profiled.zip(second.as_ref()) {
+        Some((run, second)) => reasons(search, run, [&answer.name, &second.name])?,
+        None => Vec::new(),
+    };
     let turns = turns::ask(search, &answer, &others)?;
     let confirm = recipe::confirm(catalogue, search, &name, &others);
     search.runs.not_asked.extend(confirm.as_ref().err().cloned());
@@ -249,7 +257,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         cells: search.runs.cells,
         runs: search.runs.names.clone(),
         confirm: confirm.ok(),
-        versions: again::versions(run),
+        versions: search.runs.versions.clone(),
         simplest,
         words: Vec::new(),
         before: None,
@@ -264,15 +272,9 @@ fn risks(screened: &[Screened], answer: &Candidate) -> Vec<String> {
     screened.iter().filter(is_taken).filter_map(risk).collect()
 }
 
-/// The largest differences between the answer and another configuration, a sentence each.
-fn reasons(search: &mut Search, answer: &Candidate, second: &Candidate) -> Result<Vec<String>> {
-    if search.runs.is_over("why it is faster") {
-        return Ok(Vec::new());
-    }
-    say!("mountmark: looking for what makes the difference");
-    let Some(run) = search.runs.beside(&[answer.name.clone(), second.name.clone()], 1, &[])? else {
-        return Ok(Vec::new());
-    };
+/// The largest differences between two configurations of a run that has profiles, a sentence each.
+fn reasons(search: &mut Search, run: RunRecord, pair: [&str; 2]) -> Result<Vec<String>> {
+    let run = run.of_configurations(|name| pair.contains(&name));
     let stop = Stop::on_signals()?;
     let store = search.arguments.store.open_read_only()?;
     let guests = ProfileOptions { jobs: search.runs.jobs(), silence_limit: SILENCE_LIMIT, callers: false, stop: &stop };

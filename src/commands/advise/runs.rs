@@ -1,15 +1,16 @@
 //! The runs of a search: how they are asked for, how long they take, and what does not fit in the budget.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use mountmark_cells::Plan;
-use mountmark_findings::advice::{self, Candidate, LeftOut, Speeds};
+use mountmark_findings::advice::{self, Candidate, LeftOut};
 use mountmark_model::Bytes;
 use mountmark_record::{CellRecord, RunRecord, Timestamp};
 
-use super::Arguments;
 use super::race::{Measured, Track};
+use super::{Arguments, again};
 use crate::commands::run::{self, ShelfOptions};
 
 /// Cells of a run whose time says how long others take. The first of a configuration starts a guest of its own.
@@ -26,6 +27,8 @@ pub struct Runs<'a> {
     pub cells: usize,
     /// The last run of the search itself.
     pub latest: Option<RunRecord>,
+    /// Versions of what the search itself was measured with, of all its runs.
+    pub versions: BTreeMap<String, String>,
     /// The exit code, once the user has stopped it.
     pub stopped: Option<u8>,
     /// What was chosen, if the user chose none.
@@ -45,6 +48,7 @@ impl<'a> Runs<'a> {
             names: Vec::new(),
             cells: 0,
             latest: None,
+            versions: BTreeMap::new(),
             stopped: None,
             scale: None,
             // What this search measures itself, it does not measure twice.
@@ -134,12 +138,6 @@ impl<'a> Runs<'a> {
         let (begin, at) = (Instant::now(), Timestamp::now().0);
         match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
             Ok(run) => {
-                if let Some((task, configuration)) = advice::without_ratio(&run) {
-                    bail!(
-                        "{task} is 0 on {configuration}, and 0 has no ratio to other figures: nothing can be said to be faster; \
-                         judge a number that is never 0, or leave out what is judged by it"
-                    );
-                }
                 let is_fresh = |cell: &&CellRecord| cell.environment.taken.as_ref().is_none_or(|taken| taken.at >= at);
                 let fresh = run.cells.iter().filter(is_fresh).count();
                 if fresh >= PACE || self.pace.is_none() && fresh > 0 {
@@ -167,8 +165,9 @@ impl Track for Runs<'_> {
             what: name.clone(),
             why: reason.trim_end_matches('.').to_owned(),
         };
-        let speeds: Speeds = advice::speeds(&run);
+        let speeds = advice::speeds(&run)?;
         let skipped = run.plan.skipped.iter().map(skipped).collect();
+        self.versions.extend(again::versions(&run));
         self.latest = Some(run);
         Ok(Some(Measured { speeds, skipped }))
     }

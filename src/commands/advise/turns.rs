@@ -5,6 +5,7 @@ use mountmark_findings::advice::{self, Candidate, OnMachines, Speeds, Turn};
 use mountmark_findings::over_all_tasks;
 use mountmark_model::Bytes;
 use mountmark_plan::{Catalogue, fill_percent};
+use mountmark_record::RunRecord;
 
 use super::search::Search;
 use crate::costs::CostsOptions;
@@ -42,24 +43,32 @@ pub fn compared(answer: &Candidate, second: Option<&Candidate>, simplest: &str) 
     others
 }
 
-/// The answer beside the others, whatever classes of work cost on a machine. It asks one repeat, with the profiler.
+/// One repeat of the answer and the others with the profiler, which says why it is faster, and where it would not be; `None` if
+/// there is no time for it, or nothing beside it.
+pub fn profiled(search: &mut Search, answer: &Candidate, others: &[String]) -> Result<Option<RunRecord>> {
+    let names: Vec<String> = std::iter::once(&answer.name).chain(others).cloned().collect();
+    if others.is_empty() || search.runs.does_not_fit(names.len(), 0.0, &format!("why it is faster, and {WHAT}")) {
+        return Ok(None);
+    }
+    say!("mountmark: looking for what makes the difference");
+    search.runs.beside(&names, 1, &["--profile"])
+}
+
+/// What [`on_machines`] asks.
+const WHAT: &str = "on machines where work costs otherwise";
+
+/// The answer beside the others, whatever classes of work cost on a machine.
 pub fn on_machines(
     catalogue: &Catalogue,
     search: &mut Search,
+    run: &RunRecord,
     answer: &Candidate,
     others: &[String],
 ) -> Result<Vec<OnMachines>> {
-    const WHAT: &str = "on machines where work costs otherwise";
-    let names: Vec<String> = std::iter::once(&answer.name).chain(others).cloned().collect();
-    if others.is_empty() || search.runs.does_not_fit(names.len(), 0.0, WHAT) {
-        return Ok(Vec::new());
-    }
-    say!("mountmark: {WHAT}");
-    let Some(run) = search.runs.beside(&names, 1, &["--profile"])? else { return Ok(Vec::new()) };
-    let asked = CostsOptions::default().asked(catalogue, &search.arguments.store.open_read_only()?, &run)?;
+    let asked = CostsOptions::default().asked(catalogue, &search.arguments.store.open_read_only()?, run)?;
     let mut found = Vec::new();
     for beside in others {
-        match over_all_tasks(&run, &asked, &answer.name, beside) {
+        match over_all_tasks(run, &asked, &answer.name, beside) {
             Some(survival) => found.push(OnMachines { beside: beside.clone(), survival }),
             None => search.runs.not_asked.push(format!("{WHAT}, beside {beside}: {NO_LEAD}")),
         }
@@ -95,9 +104,14 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         };
         let points = || run.plan.vary.iter().flat_map(|vary| &vary.points);
         let point = situation.ram.and_then(|ram| points().find(|point| point.value as u64 == ram));
-        let speeds = advice::speeds_at(&run, point.map(|point| point.text.as_str()));
-        for (name, speeds) in speeds {
-            all.insert(in_situation(&situation.name, &name), speeds);
+        match advice::speeds_at(&run, point.map(|point| point.text.as_str())) {
+            Ok(speeds) => {
+                all.extend(speeds.into_iter().map(|(name, speeds)| (in_situation(&situation.name, &name), speeds)));
+            }
+            Err(error) => {
+                search.runs.not_asked.push(format!("with {}: {error}", situation.name));
+                continue;
+            }
         }
         asked.extend(others.iter().map(|other| (situation.name.clone(), other.clone())));
     }

@@ -5,7 +5,7 @@ mod say;
 pub(crate) mod show;
 pub use find::before::{Before, ground};
 pub use find::decide::{decide, in_order};
-pub use find::speeds::{Speeds, speeds, speeds_at, without_ratio};
+pub use find::speeds::{NoRatio, Speeds, speeds, speeds_at};
 pub use find::{
     Advice, Broken, Candidate, Foretold, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe, Screened, Tried, Turn,
     gain, gains, order,

@@ -160,7 +160,10 @@ pub(crate) fn ground(advice: &Advice) -> String {
 
 /// Whether a run agrees with what an answer said of itself and others, a sentence for each that both have.
 pub fn confirmed(run: &RunRecord, answer: &str, others: &[Foretold]) -> Vec<String> {
-    let speeds = speeds(run);
+    let speeds = match speeds(run) {
+        Ok(speeds) => speeds,
+        Err(error) => return vec![format!("Nobody knows whether this machine agrees: {error}.")],
+    };
     let pairs: Vec<(&str, &str)> = others.iter().map(|other| (answer, other.name.as_str())).collect();
     let of = |(other, gain): (&Foretold, Option<Gain>)| {
         let name = &other.name;

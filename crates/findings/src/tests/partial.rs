@@ -3,7 +3,7 @@
 use mountmark_model::Outcome;
 use mountmark_record::TaskOutcome;
 
-use crate::advice::without_ratio;
+use crate::advice::{NoRatio, speeds};
 use crate::analysis::findings;
 use crate::changes::find::{ChangeOutcome, changes};
 use crate::options::Options;
@@ -106,8 +106,9 @@ fn a_change_from_0_and_to_0_has_a_direction() {
 }
 
 #[test]
-fn a_figure_of_0_makes_nothing_slower_than_the_others() {
-    assert_eq!(without_ratio(&printed("figure_less", 0.0)), Some(("errors".into(), "ext4".into())));
-    assert_eq!(without_ratio(&printed("figure_less", 1.0)), None);
-    assert_eq!(without_ratio(&printed("lost", 0.0)), None, "what a power cut took is no speed");
+fn a_figure_without_a_ratio_makes_nothing_faster_than_the_others() {
+    let lacking = NoRatio { task: "errors".into(), configuration: "ext4".into() };
+    assert_eq!(speeds(&printed("figure_less", 0.0)), Err(lacking));
+    assert!(speeds(&printed("figure_less", 1.0)).unwrap()["ext4"].iter().all(Option::is_some));
+    assert!(speeds(&printed("lost", 0.0)).is_ok(), "what a power cut took is no speed");
 }

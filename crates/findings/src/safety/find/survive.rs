@@ -82,11 +82,8 @@ pub(crate) fn left_out(run: &RunRecord, survive: Survive) -> Vec<(String, Obstac
 }
 
 /// The run without these configurations.
-pub(crate) fn without(mut run: RunRecord, names: &[&str]) -> RunRecord {
-    run.plan.configurations.retain(|name| !names.contains(&name.as_str()));
-    run.plan.cells.retain(|cell| !names.contains(&cell.configuration.name.as_str()));
-    run.cells.retain(|cell| !names.contains(&cell.configuration.as_str()));
-    run
+pub(crate) fn without(run: RunRecord, names: &[&str]) -> RunRecord {
+    run.of_configurations(|name| !names.contains(&name))
 }
 
 fn obstacle(safety: AfterCut, is_synchronous: bool, survive: Survive) -> Option<Obstacle> {

@@ -10,6 +10,7 @@ static FOLDERS: &[(&str, Dir<'static>)] = &[
     ("costs", include_dir!("$CARGO_MANIFEST_DIR/costs")),
     ("crash", include_dir!("$CARGO_MANIFEST_DIR/crash")),
     ("disks", include_dir!("$CARGO_MANIFEST_DIR/disks")),
+    ("faults", include_dir!("$CARGO_MANIFEST_DIR/faults")),
     ("filesystems", include_dir!("$CARGO_MANIFEST_DIR/filesystems")),
     ("layers", include_dir!("$CARGO_MANIFEST_DIR/layers")),
     ("machines", include_dir!("$CARGO_MANIFEST_DIR/machines")),

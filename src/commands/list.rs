@@ -7,8 +7,8 @@ use mountmark_lab::emulator::options::{DISK, IF, PROFILE};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Packages;
 use mountmark_model::{
-    AgeingProfile, Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Metric, Study, StudyRun,
-    Suite,
+    AgeingProfile, Corpus, Disk, FileSystem, KnownFault, Layer, Machine, MachineAgreement, MachineCosts, Metric, Study,
+    StudyRun, Suite,
 };
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
@@ -16,10 +16,10 @@ use super::run::LabOptions;
 use crate::catalogue;
 use crate::common::{self, WrongUse};
 
-/// List file systems, suites, machines, disks, kernels, corpora, studies, crash scenarios, real machines, or metrics
+/// List file systems, suites, machines, disks, kernels, corpora, studies, crash scenarios, known faults, real machines, or metrics
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list filesystems --facts\n  mountmark list studies\n  mountmark list kernels\n  mountmark list metrics"
+    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list filesystems --facts\n  mountmark list studies\n  mountmark list kernels\n  mountmark list faults\n  mountmark list metrics"
 )]
 pub struct Arguments {
     /// What to list
@@ -55,10 +55,12 @@ enum Kind {
     Crash,
     /// Real machines that the virtual lab was compared with
     Agreements,
-    /// Ranges of what work costs on real machines, for which orders are asked whether they hold
+    /// Ranges of what work costs on real machines: whether an order holds within them is said beside it
     Costs,
     /// Files of file systems in use, for `--age geriatrix:NAME`: how old, how large, how deep
     Ageing,
+    /// Promises that power cuts showed to be broken, and the commands that show it
+    Faults,
     /// What is measured
     Metrics,
     /// What can be printed in which formats
@@ -91,6 +93,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Agreements => rows(catalogue::entries::<MachineAgreement>(&catalogue)),
         Kind::Costs => rows(catalogue::entries::<MachineCosts>(&catalogue)),
         Kind::Ageing => rows(catalogue::entries::<AgeingProfile>(&catalogue)),
+        Kind::Faults => faults(&catalogue),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }
@@ -157,6 +160,24 @@ fn layers(catalogue: &Catalogue) -> String {
             let values = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
             text += &format!("  {:<24} {}{values}\n", format!("@{}:{key}={}", layer.name, option.usual), option.about);
         }
+    }
+    text
+}
+
+/// Each known fault with where it was seen, and the command that shows it.
+fn faults(catalogue: &Catalogue) -> String {
+    let mut text = String::new();
+    for fault in catalogue.list::<KnownFault>() {
+        let KnownFault { filesystem, about, level, shown_by, .. } = fault;
+        let seen: Vec<String> = fault.seen.iter().map(|seen| format!("{} ({})", seen.release, seen.date)).collect();
+        text += &format!("{filesystem}: {about}\n  breaks {level}; seen on {}\n", seen.join(", "));
+        if !fault.layers.is_empty() {
+            text += &format!("  with one of these layers: {}\n", fault.layers.join(", "));
+        }
+        if !fault.not_with.is_empty() {
+            text += &format!("  not with {}\n", fault.not_with.join(", "));
+        }
+        text += &format!("  {shown_by}\n");
     }
     text
 }

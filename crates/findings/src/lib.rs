@@ -87,7 +87,7 @@ pub use run::show::list::Runs;
 pub use run::show::outputs::Outputs;
 pub use safety::find::AfterCut;
 pub use safety::find::survive::Survive;
-pub use safety::say::{after_cut, obstacles, surviving};
+pub use safety::say::{after_cut, known_faults, obstacles, surviving};
 pub use safety::show::Safety;
 pub use verdicts::find::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
 pub use view::Report;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Age, Bytes, Conditions, Configuration, Disk, Factor, Fill, Lab, Machine, Precondition, RealisedCorpus, Sampling,
-    Scale, SideComputer, Source, Target, Task, TaskRoot, Vary,
+    Age, Bytes, Conditions, Configuration, Disk, Factor, Fill, KnownFault, Lab, Machine, Precondition, RealisedCorpus,
+    Sampling, Scale, SideComputer, Source, Target, Task, TaskRoot, Vary,
 };
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
@@ -59,6 +59,9 @@ pub struct Plan {
     /// Configurations that are not tried, each with the reason.
     #[serde(default)]
     pub skipped: Vec<(String, String)>,
+    /// What was known of the file systems when the plan was made; none if an older version made it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_faults: Vec<KnownFault>,
     /// The parameter that differs between cells, with [`Cell::point`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<Vary>,

@@ -279,7 +279,7 @@ impl Configuration {
     }
 
     /// Single options beside the file system's own: words of mkfs arguments, and mount options.
-    fn words(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         let own = &self.filesystem.mount_options;
         let mount = self.mount_options.iter().filter(|option| !own.contains(option));
         let words = self.mkfs_options.iter().filter(|argument| !is_flag(argument)).chain(mount);

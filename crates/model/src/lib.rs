@@ -20,6 +20,7 @@ mod heading;
 mod health;
 mod held;
 mod history;
+mod known_fault;
 mod lab;
 mod layer;
 mod machine;
@@ -67,6 +68,7 @@ pub use heading::{heading, labelled_as, legend, split, without_label, without_op
 pub use health::{DriveHealth, Health};
 pub use held::{Age, Fill};
 pub use history::{BadHistory, HistoryOperation, stays_below};
+pub use known_fault::{KnownFault, Seen};
 pub use lab::{Capabilities, Lab};
 pub use layer::{DiskCount, Layer, LayerOption, Stack, StackedLayer};
 pub use machine::{Machine, OwnComputer, OwnTarget};

@@ -164,26 +164,36 @@ pub struct SyncedLost {
 impl SyncedLost {
     /// Whether a kernel is of this series.
     pub fn is_of(&self, release: &str) -> bool {
-        release.strip_prefix(&self.kernel).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+        is_of_series(release, &self.kernel)
     }
 
     /// Why it says nothing, as a sentence.
     pub fn fault(&self) -> Option<String> {
-        let is_series = self.kernel.split_once('.').is_some_and(|(major, minor)| {
-            [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()))
-        });
-        if !is_series || !self.is_of(&self.release) {
-            return Some(format!(
-                "synced_lost: kernel is {:?} and release {:?}: give a series such as 6.12 and one of it",
-                self.kernel, self.release
-            ));
-        }
-        if !is_day(&self.date) {
-            return Some(format!("synced_lost: date is {:?}; give a day such as 2026-11-27", self.date));
-        }
-        (self.files > self.of || self.of == 0)
-            .then(|| format!("synced_lost: {} of {} files cannot be lost", self.files, self.of))
+        const WHAT: &str = "synced_lost";
+        let lost = || {
+            (self.files > self.of || self.of == 0)
+                .then(|| format!("{WHAT}: {} of {} files cannot be lost", self.files, self.of))
+        };
+        when_fault(WHAT, &self.kernel, &self.release, &self.date).or_else(lost)
     }
+}
+
+/// Whether a kernel's release is of a series: `6.12.117` of `6.12`.
+pub(crate) fn is_of_series(release: &str, series: &str) -> bool {
+    release.strip_prefix(series).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+}
+
+/// Why a series of kernels, a release of it and a day are none, as a sentence about `what`.
+pub(crate) fn when_fault(what: &str, series: &str, release: &str, date: &str) -> Option<String> {
+    let is_series = series.split_once('.').is_some_and(|(major, minor)| {
+        [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()))
+    });
+    if !is_series || !is_of_series(release, series) {
+        return Some(format!(
+            "{what}: kernel is {series:?} and release {release:?}: give a series such as 6.12 and one of it"
+        ));
+    }
+    (!is_day(date)).then(|| format!("{what}: date is {date:?}; give a day such as 2026-11-27"))
 }
 
 /// What one option changes.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mountmark_model::{
-    AgeingProfile, Corpus, Disk, FileSystem, Layer, Machine, MachineAgreement, MachineCosts, Study, Suite,
+    AgeingProfile, Corpus, Disk, FileSystem, KnownFault, Layer, Machine, MachineAgreement, MachineCosts, Study, Suite,
 };
 use serde::de::DeserializeOwned;
 
@@ -118,6 +118,7 @@ entries! {
     MachineAgreement accords MachineAgreement::faults;
     MachineCosts costs MachineCosts::faults;
     AgeingProfile ageing AgeingProfile::faults;
+    KnownFault known KnownFault::faults;
 }
 
 impl Catalogue {

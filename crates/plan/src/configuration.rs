@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use mountmark_cells::Plan;
 use mountmark_model::facts::Facts;
-use mountmark_model::{Configuration, FileSystem, Lab, Variant, heading, split, words};
+use mountmark_model::{Configuration, FileSystem, KnownFault, Lab, Variant, heading, split, words};
 
 use crate::bounds::is_word;
 use crate::{Catalogue, PlanError, Result, below, layers};
@@ -234,6 +234,12 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 pub(crate) fn wrong(text: &str, reason: String) -> PlanError {
     PlanError::Configuration { text: text.to_owned(), reason }
+}
+
+/// What the catalogue knows to be broken on the file systems of these configurations.
+pub(crate) fn known_faults(catalogue: &Catalogue, of: &[Configuration]) -> Vec<KnownFault> {
+    let is_there = |fault: &&KnownFault| of.iter().any(|one| one.filesystem.name == fault.filesystem);
+    catalogue.list::<KnownFault>().filter(is_there).cloned().collect()
 }
 
 #[cfg(test)]

@@ -24,11 +24,13 @@ pub enum Kind {
     MachineCosts,
     /// `ageing/`
     AgeingProfile,
+    /// `faults/`
+    KnownFault,
 }
 
 impl Kind {
     /// All kinds, in the order of lists.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::FileSystem,
         Kind::Layer,
         Kind::Suite,
@@ -40,6 +42,7 @@ impl Kind {
         Kind::MachineAgreement,
         Kind::MachineCosts,
         Kind::AgeingProfile,
+        Kind::KnownFault,
     ];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
@@ -56,6 +59,7 @@ impl Kind {
             Kind::MachineAgreement => "agreements",
             Kind::MachineCosts => "costs",
             Kind::AgeingProfile => "ageing",
+            Kind::KnownFault => "faults",
         }
     }
 
@@ -73,6 +77,7 @@ impl Kind {
             Kind::MachineAgreement => "comparison with a real machine",
             Kind::MachineCosts => "range of costs",
             Kind::AgeingProfile => "ageing profile",
+            Kind::KnownFault => "known fault",
         }
     }
 }

@@ -15,6 +15,7 @@ mod command;
 mod computer;
 mod conditions;
 mod configuration;
+mod corpora;
 mod crossed;
 mod error;
 mod figures;

@@ -8,8 +8,8 @@ use mountmark_model::conditions::Way;
 use mountmark_model::{CorpusSource, Sampling, SourceMedium};
 
 use crate::conditions::{drawn, ordered};
+use crate::corpora::corpus_source;
 use crate::order::block;
-use crate::plan::corpus_source;
 use crate::{Catalogue, CorpusRequest, Options, PlanError, Realise, Result, repeat_seed};
 
 /// How much larger a corpus may be than the first repeats' largest, for which the disks were made: they have a quarter more.

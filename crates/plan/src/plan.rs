@@ -5,18 +5,18 @@ use std::path::PathBuf;
 
 use mountmark_cells::{Plan, PlannedCell, Pool};
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, CorpusSource, Disk, Machine, Own, RealisedCorpus, Scale, Source, SourceMedium,
-    Suite,
+    Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Own, RealisedCorpus, Scale, Source, SourceMedium, Suite,
 };
 
 use crate::bounds::MOST_REPEATS;
 use crate::computer::Computer;
 use crate::conditions::{drawn, in_order};
+use crate::corpora::{corpus_source, realise_all};
 use crate::options::parameters;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{
-    Catalogue, CorpusRequest, Options, PlanError, Realise, Result, brought, configurations_for, fill, needs, restart,
+    Catalogue, Options, PlanError, Realise, Result, brought, configuration, configurations_for, fill, needs, restart,
     size, tasks,
 };
 
@@ -58,6 +58,7 @@ pub(crate) fn planned(
         computer = computer.with_ram(ram)?;
     }
     let mut rows = Rows { kept: configurations_for(options.lab, catalogue, &options.fs)?, skipped: Vec::new() };
+    let known_faults = configuration::known_faults(catalogue, &rows.kept);
     if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
         return Err(PlanError::Options(reason));
     }
@@ -147,6 +148,7 @@ pub(crate) fn planned(
         decisions: suite.decisions,
         cells: Vec::new(),
         skipped,
+        known_faults,
         vary: None,
         sides: Vec::new(),
         factors: Vec::new(),
@@ -259,62 +261,11 @@ impl Rows {
     }
 }
 
-pub(crate) fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> Result<Option<CorpusSource>> {
-    let name = &suite.name;
-    if let Some(bring) = brought::of(suite) {
-        return match given {
-            None => Ok(Some(CorpusSource::Bring(bring))),
-            Some(given) => Err(PlanError::Options(format!(
-                "--corpus {given}: the suite {name} brings files of its own; leave --corpus away"
-            ))),
-        };
-    }
-    match (suite.source, given, &suite.corpus) {
-        (Source::None, None, _) => Ok(None),
-        (Source::None, Some(given), _) => Err(PlanError::Options(format!(
-            "--corpus {given}: the suite {name} works on no corpus; leave --corpus away"
-        ))),
-        (_, Some(path), _) if is_path(path) => Ok(Some(CorpusSource::Path(path.into()))),
-        (_, given, own) => match given.or(own.as_deref()) {
-            Some(known) => Ok(Some(CorpusSource::Catalogue(catalogue.get::<Corpus>(known)?.clone()))),
-            None => Err(PlanError::Options(format!(
-                "the suite {name} names no corpus; give one, such as --corpus ./my-files.tar"
-            ))),
-        },
-    }
-}
-
-fn is_path(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let is_tar = lower.ends_with(".tar") || lower.contains(".tar.") || lower.ends_with(".tgz");
-    text.contains('/') || text == "." || text == ".." || is_tar
-}
-
 /// Gives tasks room for a parameter that is `times` as large: what they need of it is not known.
 fn enlarge(suite: &mut Suite, times: f64) {
     let enlarged = |room: &mut Bytes| room.0 = (room.0 as f64 * times.max(1.0)).ceil() as u64;
     suite.peaks.iter_mut().map(|peak| &mut peak.room).chain(&mut suite.written).for_each(enlarged);
     enlarged(&mut suite.room);
-}
-
-fn realise_all(
-    source: Option<&CorpusSource>,
-    options: &Options,
-    realise: &mut Realise<'_>,
-) -> Result<Vec<(PathBuf, RealisedCorpus)>> {
-    let seeds: Vec<Option<u64>> = match source {
-        None => Vec::new(),
-        Some(CorpusSource::Path(_) | CorpusSource::Bring(_)) => vec![None],
-        Some(CorpusSource::Catalogue(_)) => {
-            (0..options.repeats).map(|repeat| Some(repeat_seed(options.seed, repeat))).collect()
-        }
-    };
-    let requests = seeds.into_iter().zip(source.into_iter().cycle());
-    requests
-        .map(|(seed, source)| {
-            realise(&CorpusRequest { source: source.clone(), seed, scale: options.scale }).map_err(PlanError::Corpus)
-        })
-        .collect()
 }
 
 /// Rejects a `--disk-size` that is too small for some configuration, and names a sufficient one.

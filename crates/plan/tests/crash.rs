@@ -5,7 +5,8 @@ use std::path::Path;
 use mountmark_crash::model::Model;
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::workload::{Op, Workload};
-use mountmark_plan::{Catalogue, Kind, PlanError};
+use mountmark_model::KnownFault;
+use mountmark_plan::{Catalogue, Kind, PlanError, configurations};
 
 fn scenarios(catalogue: &Catalogue, is_application: bool) -> Vec<Scenario> {
     let all = catalogue.scenarios().map(|written| written.read(Scenario::faults).unwrap());
@@ -52,6 +53,44 @@ fn each_application_says_what_it_is_judged_by() {
         let reads_returned = ["$RETURNED", "$ENV{RETURNED}"].iter().any(|word| application.check.contains(word));
         assert!(application.steps.len() >= 3 && reads_returned, "{}", scenario.name);
     }
+}
+
+#[test]
+fn a_known_fault_is_of_what_has_it_and_promises_otherwise() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let (tried, other) = ("6.12.120+deb12-amd64", "6.17.2-amd64");
+    for (name, fault, release, has_it) in [
+        ("f2fs", "f2fs-moved-data", tried, true),
+        ("f2fs:mount=noatime", "f2fs-moved-data", tried, true),
+        ("f2fs", "f2fs-moved-data", other, false),
+        ("f2fs:mount=noinline_data", "f2fs-moved-data", tried, false),
+        ("xfs", "f2fs-moved-data", tried, false),
+        ("ext4", "ext4-zeros", tried, true),
+        ("ext4@luks", "ext4-zeros", tried, true),
+        ("ext4:mount=nobarrier", "ext4-zeros", tried, false),
+        ("ext4:mount=data=writeback", "ext4-zeros", tried, false),
+        ("ext4", "ext4-striped", tried, false),
+        ("ext4@luks", "ext4-striped", tried, false),
+        ("ext4@raid0", "ext4-striped", tried, true),
+    ] {
+        let configuration = configurations(&catalogue, &[name.to_owned()]).unwrap().remove(0);
+        let fault = catalogue.get::<KnownFault>(fault).unwrap();
+        assert_eq!(fault.of(&configuration, release).is_some(), has_it, "{name} {release}: {}", fault.name);
+    }
+}
+
+#[test]
+fn a_known_fault_without_a_kernel_or_a_day_is_refused() {
+    let fault = Catalogue::built_in().unwrap().get::<KnownFault>("xfs-same-tick").unwrap().clone();
+    assert_eq!(fault.faults(), Vec::<String>::new());
+    let changed = |change: fn(&mut KnownFault)| {
+        let mut changed = fault.clone();
+        change(&mut changed);
+        changed.faults().join(" ")
+    };
+    assert!(changed(|fault| fault.seen.clear()).contains("name a kernel"));
+    assert!(changed(|fault| fault.seen[0].kernel = "6.1".into()).contains("give a series such as 6.12"));
+    assert!(changed(|fault| fault.seen[0].date = "yesterday".into()).contains("give a day"));
 }
 
 #[test]

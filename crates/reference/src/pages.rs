@@ -117,6 +117,14 @@ const PAGES: &[Page] = &[
         heads: &[],
         types: &[("ageing profile", "crates/model/src/ageing.rs", "AgeingProfile")],
     },
+    Page {
+        name: "faults",
+        title: "Known faults",
+        about: "A promise that power cuts showed to be broken is one TOML file in `~/.config/mountmark/catalog/faults/`. \
+                `mountmark list faults` prints all, and reports and `advise` name those of their file systems.",
+        heads: &[],
+        types: &[("known fault", "crates/model/src/known_fault.rs", "KnownFault")],
+    },
 ];
 
 /// The objects of JSON, by the command that prints them.

@@ -246,6 +246,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
         second: second.as_ref().and_then(|second| Some(search.race.tried(second, gain(&second.name)?))),
         after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
+        known_faults: mountmark_findings::known_faults(&findings, &name),
         power_cuts: search.power_cuts.clone(),
         why,
         turns,

@@ -255,6 +255,9 @@ pub struct Advice {
     pub second: Option<Tried>,
     /// What a power cut takes, a sentence.
     pub after_cut: String,
+    /// Promises of the answer that are known to be broken, sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub known_faults: Vec<String>,
     /// What power cuts showed of the answer and of others.
     pub power_cuts: Vec<PowerCuts>,
     /// Why it is faster, sentences.

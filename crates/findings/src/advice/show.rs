@@ -43,6 +43,7 @@ fn blocks(advice: &Advice) -> Vec<Block> {
     out.extend(say::before(advice).map(|text| fact("before", text)));
     out.extend(say::over_defaults(advice).map(|text| fact("its options", text)));
     out.push(fact("power cut", advice.after_cut.clone()));
+    out.extend(advice.known_faults.iter().map(|known| fact("known fault", known.clone())));
     out.extend(advice.risks.iter().map(|risk| fact("risk", risk.clone())));
     out.push(fact("elsewhere", say::turns(advice)));
     out.push(fact("measured on", say::ground(advice)));

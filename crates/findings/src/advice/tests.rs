@@ -96,6 +96,7 @@ fn advice(answer: &str) -> Advice {
         over_defaults: None,
         second: None,
         after_cut: String::new(),
+        known_faults: Vec::new(),
         power_cuts: Vec::new(),
         why: Vec::new(),
         turns: Vec::new(),

@@ -66,11 +66,11 @@ fn matrix(view: &View) -> Markup {
     }
     put!(out, "</table>\n</div>\n");
     legend(&mut out, view);
-    let losses = safety::say::losses(findings);
-    if !losses.is_empty() {
+    let beside = safety::say::beside(findings);
+    if !beside.is_empty() {
         put!(out, "<ul>\n");
-        for text in losses.iter().map(String::as_str).chain([safety::say::NO_STAR]) {
-            put!(out, "<li>", text, "</li>\n");
+        for text in &beside {
+            put!(out, "<li>", text.as_str(), "</li>\n");
         }
         put!(out, "</ul>\n");
     }

@@ -86,11 +86,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Block> {
     let mut out = vec![Block::Table(table)];
     out.extend(legend(findings, &matrix, has_spread));
     out.extend(notes.into_parts());
-    let losses = safety::say::losses(findings);
-    if !losses.is_empty() {
-        out.extend(losses.into_iter().map(Block::Item));
-        out.push(Block::Item(safety::say::NO_STAR.into()));
-    }
+    out.extend(safety::say::beside(findings).into_iter().map(Block::Item));
     out
 }
 

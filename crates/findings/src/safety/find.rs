@@ -3,8 +3,8 @@
 pub(crate) mod column;
 pub(crate) mod survive;
 
-use mountmark_model::promises::{Promises, SyncedLost};
-use mountmark_model::{Configuration, Metric};
+use mountmark_model::promises::{Level, Promises, SyncedLost};
+use mountmark_model::{Configuration, KnownFault, Metric, Seen};
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
@@ -26,6 +26,22 @@ pub struct AfterCut {
     /// The most flushes and writes with FUA that a task with syncs sent to the device. `None` if no task has syncs, or the
     /// disk has no volatile cache.
     pub flushes: Option<f64>,
+    /// Promises that power cuts showed to be broken on kernels of this series.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<BrokenPromise>,
+}
+
+/// A promise that its documents make, and that power cuts showed to be broken.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BrokenPromise {
+    /// The promise.
+    pub level: Level,
+    /// What happens, a clause.
+    pub about: String,
+    /// The kernel on which it was seen.
+    pub release: String,
+    /// The day.
+    pub date: String,
 }
 
 impl AfterCut {
@@ -59,7 +75,13 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
         let configuration = run.plan.configuration(name);
         let (promises, undocumented) = configuration.map_or_else(|| (Promises::least(), None), Configuration::promises);
         let release = run.cells.iter().find(|cell| cell.configuration == *name).map(|cell| &cell.environment.kernel);
-        let known = configuration.zip(release).and_then(|(configuration, release)| catalogued(configuration, release));
+        let both = configuration.zip(release);
+        let known = both.and_then(|(configuration, release)| catalogued(configuration, release));
+        let seen = |fault: &KnownFault| {
+            let (configuration, release) = both?;
+            let Seen { release, date, .. } = fault.of(configuration, release)?.clone();
+            Some(BrokenPromise { level: fault.level, about: fault.about.clone(), release, date })
+        };
         let without_layers = configuration.is_some_and(is_layered);
         let cuts = figures.tasks.iter().filter_map(|task| task.series(&Metric::LOST));
         let lost = cuts.flat_map(|series| series.figures(at)).fold(0.0, f64::max);
@@ -70,6 +92,7 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
             known: known.filter(|_| is_volatile).cloned(),
             without_layers,
             flushes: flushes[at].filter(|_| is_volatile),
+            faults: run.plan.known_faults.iter().filter_map(seen).collect(),
         }
     };
     figures.configurations.iter().enumerate().map(one).collect()

@@ -3,3 +3,6 @@
 pub(crate) mod find;
 pub(crate) mod say;
 pub(crate) mod show;
+
+#[cfg(test)]
+mod tests;

@@ -10,12 +10,12 @@ use crate::crash;
 use crate::figures::find::TaskFindings;
 use crate::found::Findings;
 use crate::group::by_key;
-use crate::safety::find::AfterCut;
 use crate::safety::find::survive::{Obstacle, Survive, left_out, without};
+use crate::safety::find::{AfterCut, BrokenPromise};
 
 pub(crate) const LEVELS: &str = "Promises";
-/// Beside [`losses`].
-pub(crate) const NO_STAR: &str = "Where a test syncs, what loses synced files has no star.";
+/// Behind [`losses`].
+const NO_STAR: &str = "Where a test syncs, what loses synced files has no star.";
 /// Of other runs: what power cuts took.
 const LOST_ROW: &str = "synced files lost (%)";
 pub(crate) const HOW: &str = "A promise is what a file system's own documents say of the time after a power cut. Images are what a campaign of power cuts tried (`mountmark crash`); that none of them breaks a promise says nothing about others. Synced files lost are of one power cut that took the disk's cache. Speed and safety are of the same configuration and kernel where the campaign's is the run's.";
@@ -78,8 +78,38 @@ pub(crate) fn losses(findings: &Findings) -> Vec<String> {
     by_key(all).into_iter().map(sentence).collect()
 }
 
+/// Of a run in which something syncs: what power cuts take of what was synced, an item each.
+pub(crate) fn beside(findings: &Findings) -> Vec<String> {
+    let mut out = losses(findings);
+    if !out.is_empty() {
+        out.push(NO_STAR.into());
+    }
+    let is_of_syncs = |fault: &BrokenPromise| matches!(fault.level, Level::L1 | Level::L2);
+    let syncing = known(findings, |at| findings.safety[at].flushes.is_some());
+    out.extend(broken_promises(syncing.into_iter().filter(|(_, fault)| is_of_syncs(fault))));
+    out
+}
+
+/// Promises that are known to be broken, each with a configuration that has it, of those that are meant.
+pub(crate) fn known(findings: &Findings, is_meant: impl Fn(usize) -> bool) -> Vec<(&str, &BrokenPromise)> {
+    let meant = (0..findings.safety.len()).filter(|at| is_meant(*at));
+    meant
+        .flat_map(|at| findings.safety[at].faults.iter().map(move |fault| (findings.headings[at].as_str(), fault)))
+        .collect()
+}
+
+/// A sentence for each.
+pub(crate) fn broken_promises<'a>(all: impl IntoIterator<Item = (&'a str, &'a BrokenPromise)>) -> Vec<String> {
+    let by_fault = by_key(all.into_iter().map(|(name, fault)| (fault, name)));
+    let sentence = |(fault, names): (&BrokenPromise, Vec<&str>)| {
+        let (BrokenPromise { level, about, release, date }, names) = (fault, and(names));
+        format!("{names}: {about} (breaks {level}; kernel {release}, {date}; `mountmark list faults`).")
+    };
+    by_fault.into_iter().map(sentence).collect()
+}
+
 fn without_layers(safety: &AfterCut) -> &'static str {
-    if safety.without_layers { ", without its layers" } else { "" }
+    if safety.without_layers { ", on one disk without layers" } else { "" }
 }
 
 /// A row of a run's table: per cent of synced files that a power cut took, by configuration; `None` where nothing syncs, or
@@ -138,6 +168,11 @@ pub fn after_cut(findings: &Findings, configuration: &str) -> Option<String> {
         )
     });
     Some(format!("it {}{}", risk(safety), seen.unwrap_or_default()))
+}
+
+/// What is known to be broken on a configuration of a run, sentences.
+pub fn known_faults(findings: &Findings, configuration: &str) -> Vec<String> {
+    broken_promises(known(findings, |at| findings.configurations[at] == configuration))
 }
 
 /// The run with those configurations alone on which it survives; the others are skipped, each with the reason.
@@ -213,80 +248,4 @@ pub(crate) fn undocumented(name: &str, reason: Option<&str>) -> Option<String> {
 /// Each level, in words.
 pub(crate) fn all_levels() -> impl Iterator<Item = String> {
     Level::ALL.into_iter().map(|level| crash::say::promise(level).to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use mountmark_model::promises::SyncedLost;
-
-    use super::*;
-    use crate::tests::{page, run};
-
-    #[test]
-    fn levels_are_written_as_ranges() {
-        use Level::{L0, L1, L2, L4, L6, L7};
-        let written = |all: &[Level]| levels(all.iter().copied().collect());
-        assert_eq!(written(&[L0, L1, L2, L4, L6, L7]), "L0-L2 L4 L6 L7");
-        assert_eq!((written(&[]), written(&[L1])), ("none".to_owned(), "L1".to_owned()));
-        assert_eq!(levels(Level::ALL.into_iter().collect()), "L0-L7");
-    }
-
-    /// Three file systems in a run with syncs: one that keeps them, one that lost some elsewhere, one that nothing is known of.
-    fn found(flushes: [Option<f64>; 3]) -> Findings {
-        let run = run(&["ext4", "jfs", "udf"], 2);
-        let mut found = page::findings(&run);
-        let known = |files| SyncedLost {
-            option: None,
-            kernel: "6.12".into(),
-            release: "6.12.117".into(),
-            date: "2026-11-27".into(),
-            files,
-            of: 100,
-        };
-        for ((safety, known), flushes) in
-            found.safety.iter_mut().zip([Some(known(0)), Some(known(98)), None]).zip(flushes)
-        {
-            (safety.known, safety.flushes) = (known, flushes);
-        }
-        found
-    }
-
-    #[test]
-    fn what_loses_synced_files_is_said_where_something_syncs() {
-        assert_eq!(losses(&found([None; 3])), Vec::<String>::new(), "nothing syncs");
-        let said = losses(&found([Some(4.0), Some(0.0), Some(0.0)]));
-        assert_eq!(
-            said,
-            [
-                "jfs sends no flush for its syncs here, and a power cut took 98 of 100 files whose fsync had returned \
-                 (kernel 6.12.117, measured 2026-11-27).",
-                "udf sends no flush for its syncs here: a power cut takes what the disk's cache still holds.",
-            ]
-        );
-        let mut kept = found([Some(4.0), Some(7.0), Some(2.0)]);
-        kept.safety[2].lost = 3.0;
-        assert_eq!(
-            losses(&kept),
-            [
-                "jfs loses synced files: a power cut took 98 of 100 files whose fsync had returned (kernel 6.12.117, \
-                 measured 2026-11-27).",
-                "udf loses synced files: a power cut took 3 files whose fsync had returned, in this run.",
-            ]
-        );
-        let mut both = found([Some(4.0), Some(0.0), Some(0.0)]);
-        both.safety[2].known = both.safety[1].known.clone();
-        let said = losses(&both);
-        assert!(
-            said.len() == 1 && said[0].starts_with("jfs and udf send no flush for their syncs here, and a"),
-            "{said:?}"
-        );
-        assert!(said[0].contains("took 98 of 100 files of each whose fsync had returned ("), "{said:?}");
-        assert_eq!(row(&kept).unwrap(), ["synced files lost (%)", "0", "98", "-"]);
-        assert_eq!(row(&found([None; 3])), None);
-        assert_eq!(risk(&kept.safety[1]), "lost 98 of 100 files that were synced (kernel 6.12)");
-        assert!(risk(&found([None, None, Some(0.0)]).safety[2]).contains("no flush"));
-        kept.safety[1].without_layers = true;
-        assert!(losses(&kept)[0].ends_with("(kernel 6.12.117, measured 2026-11-27, without its layers)."));
-        assert_eq!(risk(&kept.safety[1]), "lost 98 of 100 files that were synced (kernel 6.12, without its layers)");
-    }
 }

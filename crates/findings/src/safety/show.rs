@@ -75,6 +75,7 @@ fn parts(subject: &Safety) -> Vec<Block> {
             .filter_map(|row| words::undocumented(&heading(row.name), row.safety.undocumented.as_deref()))
             .map(Block::Item),
     );
+    parts.extend(words::broken_promises(words::known(subject.findings, |_| true)).into_iter().map(Block::Item));
     parts.push(Block::Heading(words::LEVELS.into()));
     parts.extend(words::all_levels().map(Block::Item));
     parts.push(Block::Text(words::HOW.into()));
@@ -114,6 +115,7 @@ fn object(subject: &Safety, out: &mut Object) -> Result<()> {
             })
             .collect();
         json!({ "configuration": row.name, "promises": row.safety.promises, "undocumented": row.safety.undocumented,
+                "faults": row.safety.faults,
                 "power_cuts": campaign, "figures": figures })
     };
     out.list("configurations", subject.rows().map(one))

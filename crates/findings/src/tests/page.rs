@@ -89,7 +89,8 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
                 lost: 0.0,
                 known: None,
                 without_layers: false,
-                flushes: None
+                flushes: None,
+                faults: Vec::new()
             };
             names.len()
         ],

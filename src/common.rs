@@ -106,7 +106,7 @@ pub fn out_option(store: &Path) -> String {
 /// Rankings among equals.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SurviveOptions {
-    /// Only file systems of which this survives a power cut, as far as documents promise and power cuts showed: fsync (what a
+    /// Only file systems on which this survives a power cut, by their documents and by power cuts that were tried: fsync (what a
     /// returned fsync covers), rename (that, and a file replaced by a rename is whole), everything-returned (mounted with sync)
     #[arg(long, value_name = "WHAT")]
     survive: Option<Survive>,

@@ -35,7 +35,13 @@ use crate::written;
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash --fs ext4 --with ./mydb --check './mydb verify' -- ./mydb insert           a program of your own\n  mountmark crash --fs ext2,ext3,ext4,xfs --cases                                  what is left of a document\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was or an application was damaged, 2 wrong use, 3 cannot run here or nothing was tried, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash --fs ext4 --with ./mydb --check './mydb verify' -- ./mydb insert           a program of your own\n  mountmark crash --fs ext2,ext3,ext4,xfs --cases                                  what is left of a document\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was or an application was damaged, 2 wrong use, 3 cannot run here or nothing was tried, 128+N ended by signal N.",
+    mut_arg("command", |command| command.help("Cut the power while this command runs, in the root of the file system. A single word may be a line for a shell")),
+    mut_args(|argument| match MEASURED.contains(&argument.get_id().as_str()) {
+        true => argument.hide(true),
+        false => argument,
+    }),
+    mut_arg("then", |then| then.help("Run another command after it"))
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -63,6 +69,9 @@ pub struct Arguments {
     #[command(flatten)]
     store: StoreOptions,
 }
+
+/// Options of a command that say how it is measured: they are refused, see [`crate::work_options::WorkOptions::application`].
+const MEASURED: [&str; 6] = ["suite", "cold", "root", "figure", "compare", "save"];
 
 #[derive(Subcommand)]
 enum Command {

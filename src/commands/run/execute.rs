@@ -269,11 +269,9 @@ fn in_doubt(run: &RunRecord) -> Plan {
     let mut doubtful: BTreeSet<u32> = run.cells.iter().filter(is_disturbed).map(|cell| cell.index).collect();
     // On a machine that is always busy another try is disturbed too; the notes say it.
     if doubtful.len() * 2 > run.cells.len() {
-        say!(
-            "mountmark: {} of {} cells were disturbed by other work of this machine; their notes say by what",
-            doubtful.len(),
-            run.cells.len()
-        );
+        let (one, all) = (doubtful.len(), counted(run.cells.len(), "cell"));
+        let (was, their) = if one == 1 { ("was", "its") } else { ("were", "their") };
+        say!("mountmark: {one} of {all} {was} disturbed by other work of this machine; {their} notes say by what");
         doubtful.clear();
     }
     doubtful.extend(mountmark_findings::cells_in_doubt(run));

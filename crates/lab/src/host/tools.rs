@@ -105,11 +105,12 @@ fn missing_text<'a>(programs: &[&str], packages: impl IntoIterator<Item = &'a st
         return None;
     }
     let packages: Vec<&str> = packages.into_iter().collect();
+    let (are, them) = if programs.len() == 1 { ("is", "it") } else { ("are", "them") };
     let mend = match packages.is_empty() {
-        true => "install it".to_owned(),
+        true => format!("install {them}"),
         false => format!("install Debian's {} (apt install {})", packages.join(", "), packages.join(" ")),
     };
-    Some(format!("{} is not on this machine; {mend}", programs.join(", ")))
+    Some(format!("{} {are} not on this machine; {mend}", programs.join(", ")))
 }
 
 /// Whether /proc/filesystems lists it.

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use mountmark_model::KnownFault;
+use mountmark_plan::Catalogue;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -97,6 +99,36 @@ fn each_command_of_a_page_is_one_that_is_replayed() {
 }
 
 #[test]
+fn each_finding_of_a_page_is_a_known_fault_and_each_known_fault_is_on_a_page() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let faults: Vec<&KnownFault> = catalogue.list().collect();
+    let all = all();
+    for fault in &faults {
+        let shows = |(_, command): &&(&str, Command)| command.line == fault.shown_by;
+        let (_, command) =
+            all.iter().find(shows).unwrap_or_else(|| panic!("{}: on no page: {}", fault.name, fault.shown_by));
+        let level = format!("{} ", fault.level);
+        assert!(command.finds.as_ref().is_some_and(|finds| finds.starts_with(&level)), "{}: {command:?}", fault.name);
+    }
+    let mut findings = 0;
+    for (page, command) in &all {
+        // What a planted fault of the disk breaks is no fault of a file system.
+        let Some(finds) = command.finds.as_ref().filter(|finds| *finds != "nothing" && !command.line.contains("+i"))
+        else {
+            continue;
+        };
+        let words: Vec<&str> = command.line.split_whitespace().collect();
+        let named = words.iter().skip_while(|word| **word != "--fs").nth(1).unwrap();
+        let filesystem = named.split([':', '@']).next().unwrap();
+        let is_known =
+            |fault: &&&KnownFault| fault.filesystem == filesystem && finds.starts_with(&fault.level.to_string());
+        assert!(faults.iter().any(|fault| is_known(&fault)), "{page}: no file of catalog/faults has {}", command.line);
+        findings += 1;
+    }
+    assert!(findings > 5, "{findings}");
+}
+
+#[test]
 fn a_cell_that_is_not_as_the_page_says_is_told() {
     let page = "# A\n\n`mountmark crash --cases`\n\n| | C1 | C2 |\n|---|---|---|\n| ext2 | about 1,000, sound | new, old |\n\
                 | xfs | about 0.1, sound | new |\n";
@@ -112,6 +144,10 @@ fn a_cell_that_is_not_as_the_page_says_is_told() {
     let told = tables::compare(&command, &with(1, 2, "new, old"), false).unwrap_err();
     assert!(told.contains("xfs | about 0.1, sound | new\n  is xfs | about 0.1, sound | new, old"), "{told}");
     assert!(tables::compare(&command, &with(0, 2, ""), false).is_err());
+    let at_times = page::commands(&page.replace("new, old", "new, at times old")).remove(0);
+    for (seen, is_it) in [("new, old", true), ("new", true), ("old", false), ("new, missing", false)] {
+        assert_eq!(tables::compare(&at_times, &with(0, 2, seen), false).is_ok(), is_it, "{seen}");
+    }
     assert!(tables::compare(&command, &seen(same)[..1].to_vec(), false).is_err(), "a row is lacking");
     // What depends on the build may be other by a factor of 2, and in nothing else.
     for (count, exactly, about) in
@@ -198,7 +234,7 @@ fn replay(lab: &Lab, command: &Command, entry: &Entry) -> Result<(), String> {
         How::Curve => tables::curve,
         How::Safety => tables::safety,
     };
-    let depends_on_build = matches!(entry.how, How::Applications | How::Curve | How::Safety);
+    let depends_on_build = !matches!(entry.how, How::Faults | How::Cases);
     tables::compare(command, &table(lab, command), depends_on_build)
 }
 

@@ -63,25 +63,7 @@ pub(crate) fn planned(
         return Err(PlanError::Options(reason));
     }
     let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
-    let own = parameters(&suite, Scale::ONE);
-    let mut parameters = parameters(&suite, options.scale);
-    if let Some((name, value)) = &changed.parameter {
-        enlarge(&mut suite, *value as f64 / parameters.get(name).map_or(1.0, |own| *own as f64).max(1.0));
-        parameters.insert(name.clone(), *value);
-    }
-    let titles: Vec<(String, String)> =
-        suite.tasks.iter().map(|task| (task.id.clone(), filled(&task.title, &own, &parameters))).collect();
-    // Cells keep the titles of scale 1: a job of another length would change the guest's reading time.
-    for task in &mut suite.tasks {
-        task.title = filled(&task.title, &own, &own);
-    }
-    // Computed at this scale (which job files ignore), and compared with the suite's value for scale 1.
-    let workloads = needs::room(&suite, &parameters)?.max(tasks::job_files_room(&suite, &parameters)?);
-    suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
-    let repeated = (needs::written_again(&suite) / options.scale.factor()).ceil() as u64;
-    if repeated > 0 {
-        suite.written = Some(Bytes(suite.written.unwrap_or(suite.room).0.saturating_add(repeated)));
-    }
+    let (parameters, titles) = scaled(&mut suite, options, changed)?;
     brought::allowed(&suite, options.lab)?;
     needs::enough_memory(&suite, &parameters, computer.machine.ram)?;
     restart::allowed(&suite, options.lab, &computer.disk)?;
@@ -160,6 +142,32 @@ pub(crate) fn planned(
     };
     Ok(Plan::with_cells(head, cells))
 }
+
+/// The suite's parameters and the titles of its tasks, at the plan's scale. Gives the suite the room that it needs there.
+fn scaled(suite: &mut Suite, options: &Options, changed: &Changed) -> Result<(BTreeMap<String, u64>, Titles)> {
+    let own = parameters(suite, Scale::ONE);
+    let mut parameters = parameters(suite, options.scale);
+    if let Some((name, value)) = &changed.parameter {
+        enlarge(suite, *value as f64 / parameters.get(name).map_or(1.0, |own| *own as f64).max(1.0));
+        parameters.insert(name.clone(), *value);
+    }
+    let titles = suite.tasks.iter().map(|task| (task.id.clone(), filled(&task.title, &own, &parameters))).collect();
+    // Cells keep the titles of scale 1: a job of another length would change the guest's reading time.
+    for task in &mut suite.tasks {
+        task.title = filled(&task.title, &own, &own);
+    }
+    // Computed at this scale (which job files ignore), and compared with the suite's value for scale 1.
+    let workloads = needs::room(suite, &parameters)?.max(tasks::job_files_room(suite, &parameters)?);
+    suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
+    let repeated = (needs::written_again(suite) / options.scale.factor()).ceil() as u64;
+    if repeated > 0 {
+        suite.written = Some(Bytes(suite.written.unwrap_or(suite.room).0.saturating_add(repeated)));
+    }
+    Ok((parameters, titles))
+}
+
+/// Names of tasks in records, and their titles.
+type Titles = Vec<(String, String)>;
 
 /// What the cells of a plan have in common.
 struct Cells<'a> {

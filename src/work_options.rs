@@ -19,7 +19,7 @@ use mountmark_plan::{Catalogue, CommandLine, CrossedFactor, put_command};
 
 use crate::common::WrongUse;
 use crate::written;
-pub use crash::{Checked, brought_by};
+pub use crash::{Checked, MEASURED, brought_by};
 
 /// A suite, or a command with what goes with it.
 #[derive(Args, Clone, Debug, Default)]

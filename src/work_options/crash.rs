@@ -20,6 +20,9 @@ pub struct Checked<'a> {
     pub times: Option<u16>,
 }
 
+/// Options of a command that say how it is measured: where the power is cut they are refused.
+pub const MEASURED: [&str; 6] = ["suite", "cold", "root", "figure", "compare", "save"];
+
 impl WorkOptions {
     /// The command as an application; `None` if there is none.
     ///
@@ -86,17 +89,17 @@ impl WorkOptions {
 
     /// Rejects options that tell how a command is measured.
     fn refuse_measured(&self) -> Result<()> {
-        let foreign = [
-            ("--suite", self.suite.is_some()),
-            ("--cold", self.cold),
-            ("--root", self.root.is_some()),
-            ("--figure", !self.figure.is_empty()),
-            ("--compare", self.compare.is_some()),
-            ("--save", self.save.is_some()),
+        let given = [
+            self.suite.is_some(),
+            self.cold,
+            self.root.is_some(),
+            !self.figure.is_empty(),
+            self.compare.is_some(),
+            self.save.is_some(),
         ];
-        match foreign.iter().find(|(_, given)| *given) {
+        match MEASURED.iter().zip(given).find(|(_, given)| *given) {
             Some((option, _)) => {
-                bail!(WrongUse(format!("{option} has no meaning where the power is cut; leave it away")))
+                bail!(WrongUse(format!("--{option} has no meaning where the power is cut; leave it away")))
             }
             None => Ok(()),
         }

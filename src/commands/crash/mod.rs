@@ -28,7 +28,7 @@ use mountmark_run::crash::witness_client;
 use super::run::{LabOptions, Stop};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
-use crate::work_options::brought_by;
+use crate::work_options::{MEASURED, brought_by};
 use crate::written;
 
 /// Cut the power: what survives on a file system
@@ -69,9 +69,6 @@ pub struct Arguments {
     #[command(flatten)]
     store: StoreOptions,
 }
-
-/// Options of a command that say how it is measured: they are refused, see [`crate::work_options::WorkOptions::application`].
-const MEASURED: [&str; 6] = ["suite", "cold", "root", "figure", "compare", "save"];
 
 #[derive(Subcommand)]
 enum Command {

@@ -201,14 +201,13 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         search.survives(catalogue, second)?;
     }
     let others = turns::compared(&answer, second.as_ref(), &simplest);
-    let profiled = turns::profiled(search, &answer, &others)?;
-    let costs = match &profiled {
-        Some(run) => turns::on_machines(catalogue, search, run, &answer, &others)?,
-        None => Vec::new(),
-    };
-    let why = match profiled.zip(second.as_ref()) {
-        Some((run, second)) => reasons(search, run, [&answer.name, &second.name])?,
-        None => Vec::new(),
+    let (costs, why) = match turns::profiled(search, &answer, &others)? {
+        Some(run) => {
+            let costs = turns::on_machines(catalogue, search, &run, &answer, &others)?;
+            let why = second.as_ref().map(|second| reasons(search, run, [&answer.name, &second.name])).transpose()?;
+            (costs, why.unwrap_or_default())
+        }
+        None => Default::default(),
     };
     let turns = turns::ask(search, &answer, &others)?;
     let confirm = recipe::confirm(catalogue, search, &name, &others);

@@ -43,10 +43,15 @@ pub fn compared(answer: &Candidate, second: Option<&Candidate>, simplest: &str) 
     others
 }
 
+/// The answer first, then what it is compared with.
+fn names(answer: &Candidate, others: &[String]) -> Vec<String> {
+    std::iter::once(&answer.name).chain(others).cloned().collect()
+}
+
 /// One repeat of the answer and the others with the profiler, which says why it is faster, and where it would not be; `None` if
 /// there is no time for it, or nothing beside it.
 pub fn profiled(search: &mut Search, answer: &Candidate, others: &[String]) -> Result<Option<RunRecord>> {
-    let names: Vec<String> = std::iter::once(&answer.name).chain(others).cloned().collect();
+    let names = names(answer, others);
     if others.is_empty() || search.runs.does_not_fit(names.len(), 0.0, &format!("why it is faster, and {WHAT}")) {
         return Ok(None);
     }
@@ -84,7 +89,7 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
     if others.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<String> = std::iter::once(&answer.name).chain(others).cloned().collect();
+    let names = names(answer, others);
     let situations = situations(search);
     let (mut all, mut asked) = (Speeds::new(), Vec::new());
     for situation in situations {
@@ -94,22 +99,17 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         }
         say!("mountmark: with {}", situation.name);
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
-        let run = match search.runs.beside(&names, REPEATS, &words) {
-            Ok(Some(run)) => run,
+        let found = match search.runs.beside(&names, REPEATS, &words) {
+            Ok(Some(run)) => speeds(&run, situation.ram),
             Ok(None) => break,
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => {
+                all.extend(found.into_iter().map(|(name, speeds)| (in_situation(&situation.name, &name), speeds)));
+            }
             Err(error) => {
                 search.runs.not_asked.push(format!("with {}: {error:#}", situation.name));
-                continue;
-            }
-        };
-        let points = || run.plan.vary.iter().flat_map(|vary| &vary.points);
-        let point = situation.ram.and_then(|ram| points().find(|point| point.value as u64 == ram));
-        match advice::speeds_at(&run, point.map(|point| point.text.as_str())) {
-            Ok(speeds) => {
-                all.extend(speeds.into_iter().map(|(name, speeds)| (in_situation(&situation.name, &name), speeds)));
-            }
-            Err(error) => {
-                search.runs.not_asked.push(format!("with {}: {error}", situation.name));
                 continue;
             }
         }
@@ -132,6 +132,13 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         }
     }
     Ok(turns)
+}
+
+/// The speeds of a run, or of its point with so much memory.
+fn speeds(run: &RunRecord, ram: Option<u64>) -> Result<Speeds> {
+    let points = || run.plan.vary.iter().flat_map(|vary| &vary.points);
+    let point = ram.and_then(|ram| points().find(|point| point.value as u64 == ram));
+    Ok(advice::speeds_at(run, point.map(|point| point.text.as_str()))?)
 }
 
 /// What a configuration is called in a situation.

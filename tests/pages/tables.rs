@@ -61,6 +61,7 @@ pub fn promised(lab: &Lab, command: &Command) -> Rows {
         let images = if causes > 0 { format!(", in {images} images") } else { String::new() };
         let counts = ["states", "shown"].map(|key| format!("about {}", thousands(total(configuration, key))));
         let tried = list(configuration, "tried").len().to_string();
+        assert_eq!(tried, row[1], "workloads of {}, which no build changes", row[0]);
         [row[0].clone(), tried].into_iter().chain(counts).chain([format!("{causes}{images}")]).collect()
     };
     command.rows().zip(list(&answer, "configurations")).map(row).collect()

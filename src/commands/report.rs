@@ -107,13 +107,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Ok(explained) => explained,
         Err(code) => return Ok(code),
     };
-    let differences: Vec<Vec<Vec<Explanation>>> = (explained.iter())
-        .map(|tasks| tasks.iter().map(|task| why::explanations(&task.ledgers, None)).collect())
-        .collect();
+    let differences: Vec<Vec<Vec<Explanation>>> = explained.iter().map(|tasks| differences(tasks)).collect();
     let whys: Vec<Vec<Answer>> = (runs.iter().zip(explained.iter().zip(&differences)))
-        .map(|(run, (tasks, differences))| {
-            tasks.iter().zip(differences).map(|(task, found)| as_why(run, task, found)).collect()
-        })
+        .map(|(run, (tasks, differences))| as_whys(run, tasks, differences))
         .collect();
     let beside = runs.iter().map(|run| first_repeat(&store, run, format)).collect::<Result<Vec<_>>>()?;
     let facts: Vec<(&str, &Facts)> =
@@ -269,6 +265,15 @@ pub fn beside_study(runs: Vec<String>, study: &str, format: Option<&str>, store:
         costs: CostsOptions::default(),
         store: store.clone(),
     })
+}
+
+fn differences(tasks: &[Explained]) -> Vec<Vec<Explanation<'_>>> {
+    tasks.iter().map(|task| why::explanations(&task.ledgers, None)).collect()
+}
+
+/// The answers for the tasks of a run.
+fn as_whys<'a>(run: &'a RunRecord, tasks: &'a [Explained], differences: &'a [Vec<Explanation<'a>>]) -> Vec<Answer<'a>> {
+    tasks.iter().zip(differences).map(|(task, explanations)| as_why(run, task, explanations)).collect()
 }
 
 fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explanation<'a>]) -> Answer<'a> {

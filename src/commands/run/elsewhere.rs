@@ -65,7 +65,7 @@ fn first_parts(prepared: &Prepared, plan: &Plan) -> Result<Value> {
 
 /// The words of the run without `--on` and `--detach`, with the shelves and keys if the environment named them.
 fn words(arguments: &Arguments) -> Result<Vec<String>> {
-    let (mut words, mut command) = (Vec::new(), Vec::new());
+    let (mut words, mut command): (Vec<String>, Vec<String>) = Default::default();
     let given: Vec<String> = match arguments.said.is_empty() {
         true => plan_file::own_words()?.into_iter().skip(1).collect(),
         false => arguments.said.clone(),
@@ -84,7 +84,7 @@ fn words(arguments: &Arguments) -> Result<Vec<String>> {
     for pair in arguments.shelf.words().chunks(2).filter(|pair| !named(&words, &pair[0])).collect::<Vec<_>>() {
         words.extend_from_slice(pair);
     }
-    words.extend::<Vec<String>>(command);
+    words.extend(command);
     Ok(words)
 }
 

@@ -1,9 +1,9 @@
 //! What the run's drives said about themselves, in a line each.
 
 use mountmark_model::{Bytes, DriveHealth};
+use mountmark_record::{CellRecord, RunRecord};
 
 use crate::group::by_key;
-use mountmark_record::{CellRecord, RunRecord};
 
 /// A line for each disk whose drive said anything.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {

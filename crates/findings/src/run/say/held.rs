@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mountmark_model::{Age, Fill, Metric, protocol_task};
+use mountmark_record::RunRecord;
 
 use crate::group::each_once;
-use mountmark_record::RunRecord;
 
 /// A line for each degree to which file systems were filled, and for each history.
 pub(super) fn sentences(run: &RunRecord) -> Vec<String> {

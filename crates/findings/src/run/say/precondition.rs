@@ -1,9 +1,9 @@
 //! How disks were brought into steady state, in a line each.
 
 use mountmark_model::{Precondition, Preconditioned, Window, format_count};
+use mountmark_record::RunRecord;
 
 use crate::group::each_once;
-use mountmark_record::RunRecord;
 
 /// A line for each time that a disk of the run was preconditioned: a resumed run does so once more.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {

@@ -3,9 +3,9 @@
 use mountmark_document::forms::{Block, Mark};
 use mountmark_document::text::clean;
 use mountmark_model::{Outcome, heading};
+use mountmark_record::{CellRecord, RunRecord};
 
 use crate::group::each_once;
-use mountmark_record::{CellRecord, RunRecord};
 
 /// The notes so far.
 pub(crate) struct Notes<'a> {

@@ -29,6 +29,14 @@ cold = true
 run = "dd if=large of=/dev/null bs=4M iflag=direct"
 "#;
 
+/// Writes that each wait until they are durable.
+const SYNCED: &str = r#"
+[[task]]
+id = "synced"
+title = "write 32 blocks, each durable before the next"
+run = "dd if=/dev/zero of=synced bs=4k count=32 oflag=dsync"
+"#;
+
 /// The page with a layer that the built-in catalogue lacks.
 const PAGE: &str = include_str!("../docs/how-to/layers.md");
 
@@ -37,8 +45,8 @@ fn what_lies_below_a_file_system_comes_back_with_its_data() {
     let Some(lab) = Lab::with_guests("what_lies_below_a_file_system_comes_back_with_its_data", 2) else { return };
     let suite = lab.suite("tiny", &format!("{KEPT_FILE}{CUT}"));
     fs::create_dir_all(lab.path("config/mountmark/catalog/layers")).unwrap();
-    lab.write("config/mountmark/catalog/layers/unaligned.toml", definition(PAGE));
-    let all = ["ext4", "ext4@luks", "xfs@lvm", "ext4@luks@lvm", "ext4@unaligned"];
+    lab.write("config/mountmark/catalog/layers/late.toml", definition(PAGE));
+    let all = ["ext4", "ext4@luks", "xfs@lvm", "ext4@luks@lvm", "ext4@late"];
     // On the usual 2 GiB mkfs.ext4 makes a larger journal than on what is left of them beside a header.
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "nvme", "--repeat", "1", "--disk-size", "512MiB"];
     let ran = lab.run(&plan).ended_with(0);
@@ -102,6 +110,29 @@ fn several_disks_are_one_to_a_file_system() {
 }
 
 #[test]
+fn a_second_disk_of_another_model_is_a_cache_or_has_a_snapshot() {
+    let Some(lab) = Lab::with_guests("a_second_disk_of_another_model_is_a_cache_or_has_a_snapshot", 2) else { return };
+    let suite = lab.suite("tiny", &format!("{KEPT_FILE}{SYNCED}"));
+    let caches = ["ext4@writecache", "ext4@cache:mode=writeback", "ext4@bcache:mode=writeback"];
+    let others = ["ext4@snapshot", "ext4@thin", "xfs@partition:start=63", "ext4@raid1:resync=running"];
+    let all = [&["ext4"], &caches[..], &others].concat();
+    let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "hdd+nvme", "--repeat", "1"];
+    let results = lab.run(&plan).ended_with(0).results();
+    for name in &all {
+        results.is_ok(name, &["mkfs", "mount", "write", "read", "synced", "umount", "fsck"]);
+    }
+    let synced = |name: &str| results.value(name, "synced", "elapsed");
+    for cache in caches {
+        assert!(synced("ext4") > 5.0 * synced(cache), "{cache}: {} and {} s", synced("ext4"), synced(cache));
+    }
+    // Before what mkfs wrote is written again, it is copied.
+    let written = |name: &str| results.value(name, "write", "written_bytes");
+    assert!(written("ext4@snapshot") > 1.02 * written("ext4"), "{} {}", written("ext4@snapshot"), written("ext4"));
+    let again = lab.run(&[&["--fs", "ext4@writecache"], &plan[2..]].concat()).ended_with(0).results();
+    assert_has_figures(&again, &results);
+}
+
+#[test]
 fn layers_that_cannot_be_are_refused() {
     let lab = Lab::without_guests();
     let refused = |arguments: &[&str], said: &[&str]| lab.run(arguments).ended_with(2).says(said);
@@ -116,6 +147,11 @@ fn layers_that_cannot_be_are_refused() {
     refused(&["--fs", "ext4@luks:cipher=foo"], &["cipher=foo: give one of", "aes-xts-plain64"]);
     refused(&["--fs", "ext4@luks:iterations=3"], &["iterations=3: give one of", "1000"]);
     refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
+    refused(&["--fs", "ext4@cache:disks=3"], &["takes 2 disks"]);
+    refused(&["--fs", "ext4@raid5", "--disk", "hdd+ssd"], &["has 2 of the 3 disks that ext4@raid5 takes"]);
+    refused(&["--fs", "ext4@cache", "--disk", "hdd+ram"], &["a disk in memory and one with a model"]);
+    refused(&["--fs", "ext4@cache", "--disk", "hdd+sdd"], &["no disk named \"sdd\"", "did you mean ssd?"]);
+    refused(&["--fs", "ext4@cache", "--disk", "hdd+ssd", "--if", "flush=0"], &["--if", "hdd:seek=0.5+ssd"]);
 }
 
 /// A file that is durable, and then one that shares stripes with it and with what describes it.

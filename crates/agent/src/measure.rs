@@ -48,6 +48,11 @@ impl Measurable {
             stays: None,
         }
     }
+
+    /// What it is called in notes; `id` is the task's or the step's.
+    fn called(&self, id: &str) -> String {
+        if self.of_suite { format!("task {id}") } else { id.to_owned() }
+    }
 }
 
 /// Figures of a command.
@@ -112,7 +117,7 @@ impl Agent<'_> {
             Some(until) => self.served.push((until, ready)),
             None => {
                 ready.end()?;
-                self.note_leftovers(&if job.of_suite { format!("task {id}") } else { id.to_owned() }, &finished);
+                self.note_leftovers(&job.called(id), &finished);
             }
         }
         let times = Times {
@@ -120,44 +125,20 @@ impl Agent<'_> {
             durable: sync_end - begin,
             settled: settle_begin + settled.took - begin,
         };
-        let mut device = match self.devices.trace.end(times) {
-            Ok(record) => record,
-            Err(reason) => {
-                device::counted(self.devices.test.size, times, &before.device, &settled.counters.device, reason)
-            }
-        };
-        // Of disks whose requests nobody sees, the first stands for all.
-        device.more = self.devices.more.iter().filter_map(|member| member.trace.end(times).ok()).collect();
+        let device = self.disk_record(times, &before, &settled.counters);
         let fua = device.more.iter().fold(device.fua, |sum, one| Some(sum? + one.fua?));
         // Requests of several disks have no one order.
         let layout = device.more.is_empty().then(|| device.layout_score()).flatten();
-        let usage = &finished.usage;
-        let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
-        let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
-        let elapsed = seconds(finished.elapsed);
+        put_usage(&mut values, &finished, sync);
         let mut put = |metric: Metric, value: f64| values.insert(metric.id.to_owned(), value);
-        put(Metric::ELAPSED, elapsed);
-        put(Metric::SYNC, seconds(sync));
-        put(Metric::DURABLE, seconds(finished.elapsed + sync));
-        put(Metric::USER, user);
-        put(Metric::SYSTEM, system);
-        put(Metric::CPU_PERCENT, if elapsed > 0.0 { 100.0 * (user + system) / elapsed } else { 0.0 });
-        put(Metric::MINOR_FAULTS, usage.ru_minflt as f64);
-        put(Metric::MAJOR_FAULTS, usage.ru_majflt as f64);
-        put(Metric::VOLUNTARY_SWITCHES, usage.ru_nvcsw as f64);
-        put(Metric::INVOLUNTARY_SWITCHES, usage.ru_nivcsw as f64);
-        put(Metric::PEAK_MEMORY, usage.ru_maxrss as f64 * 1024.0);
         put(Metric::SETTLE, seconds(settled.took));
         put(Metric::SETTLE_BUSY, seconds(settled.counters.busy.saturating_sub(durable.busy)));
         let (at_durable, at_rest) = (&durable.device, &settled.counters.device);
         let tail = (at_rest.written_sectors - at_durable.written_sectors) * 512;
         put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
-        if let Some(fua) = fua {
-            put(Metric::FUA_WRITES, fua as f64);
-        }
-        if let Some(score) = layout {
-            put(Metric::LAYOUT_SCORE, 100.0 * score);
-        }
+        let seen =
+            [(Metric::FUA_WRITES, fua.map(|fua| fua as f64)), (Metric::LAYOUT_SCORE, layout.map(|one| 100.0 * one))];
+        values.extend(seen.into_iter().filter_map(|(metric, value)| Some((metric.id.to_owned(), value?))));
         let device_written = (at_rest.written_sectors - before.device.written_sectors) * 512;
         let mut measured = Measured { finished, values, device_written, device, unwritten };
         measured.put_written(measured.finished.written);
@@ -165,6 +146,15 @@ impl Agent<'_> {
     }
 
     /// The counters of all disks below the file system under test.
+    /// What the disks did in a task with these counters before and after it.
+    fn disk_record(&self, times: Times, before: &Counters, after: &Counters) -> DeviceRecord {
+        let counted = |reason| device::counted(self.devices.test.size, times, &before.device, &after.device, reason);
+        let mut device = self.devices.trace.end(times).unwrap_or_else(counted);
+        // Of disks whose requests nobody sees, the first stands for all.
+        device.more = self.devices.more.iter().filter_map(|member| member.trace.end(times).ok()).collect();
+        device
+    }
+
     fn counters(&self) -> Result<Counters> {
         let mut counters = Counters::read(&self.devices.test, &self.servers)?;
         self.add_more(&mut counters)?;
@@ -237,6 +227,26 @@ impl Agent<'_> {
         let more = self.devices.more.iter().map(|member| &member.device);
         std::iter::once(&self.devices.test).chain(more).chain(self.devices.source.as_ref()).collect()
     }
+}
+
+/// What a command took that returned, and the sync after it, which took `sync` nanoseconds.
+fn put_usage(values: &mut BTreeMap<String, f64>, finished: &Finished, sync: u64) {
+    let usage = &finished.usage;
+    let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
+    let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
+    let elapsed = seconds(finished.elapsed);
+    let mut put = |metric: Metric, value: f64| values.insert(metric.id.to_owned(), value);
+    put(Metric::ELAPSED, elapsed);
+    put(Metric::SYNC, seconds(sync));
+    put(Metric::DURABLE, seconds(finished.elapsed + sync));
+    put(Metric::USER, user);
+    put(Metric::SYSTEM, system);
+    put(Metric::CPU_PERCENT, if elapsed > 0.0 { 100.0 * (user + system) / elapsed } else { 0.0 });
+    put(Metric::MINOR_FAULTS, usage.ru_minflt as f64);
+    put(Metric::MAJOR_FAULTS, usage.ru_majflt as f64);
+    put(Metric::VOLUNTARY_SWITCHES, usage.ru_nvcsw as f64);
+    put(Metric::INVOLUNTARY_SWITCHES, usage.ru_nivcsw as f64);
+    put(Metric::PEAK_MEMORY, usage.ru_maxrss as f64 * 1024.0);
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use mountmark_model::{Outcome, OutputKind, Stage, Task};
 
 use super::command::Keep;
-use super::figures::{self, Shared};
+use super::figures::{self, PartFigures, Shared};
 use super::ground::CallFailed;
 use super::measure::{Measurable, Measured};
 use super::perform::one_command;
@@ -24,6 +24,53 @@ impl Agent<'_> {
             self.ended_with_parts(task, &Outcome::Skipped { reason: reason.clone() });
             return Ok(false);
         }
+        if !self.prepared(steps)? {
+            return Ok(false);
+        }
+        if let Some(restart) = &steps.restart {
+            return self.restart(steps, restart, iteration);
+        }
+        self.ready(&task.id, iteration, self.cell.pause_seconds)?;
+        let job = self.job(task)?;
+        let kills = probes::memory_kills();
+        let mut measured = self.measure(&task.id, &job, task.limit_seconds)?;
+        if let Some(path) = self.lost_disk() {
+            let reason = format!("the server of {path} ended during task {}: there is no disk any more", task.id);
+            let detail = self.detail("");
+            self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
+            self.mounted = false;
+            return self.failed(task, reason);
+        }
+        let mut failure = self.failure_of(task, &measured, kills);
+        let mut shared = Shared::default();
+        self.outputs(task, iteration, &measured.finished);
+        if failure.is_none() {
+            match self.figures(task, iteration, &mut measured) {
+                Ok(found) => shared = found,
+                Err(reason) => failure = Some(reason),
+            }
+        }
+        if let Some(reason) = failure {
+            let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.said()) };
+            self.ended_with_parts(task, &outcome);
+            self.clean(steps.cleanup.as_ref());
+            return Ok(false);
+        }
+        measured.values.extend(shared.own);
+        self.device(&task.id, iteration, measured.device);
+        self.sample(&task.id, iteration, measured.values);
+        let last = iteration + 1 == task.repeat;
+        self.parts(shared.parts, iteration, last);
+        self.clean(steps.cleanup.as_ref());
+        if last {
+            self.ended(&task.id, Outcome::Ok);
+        }
+        Ok(true)
+    }
+
+    /// What a task needs before it can run: its disk, its mount, its own preparation, and cold caches. False if it failed.
+    fn prepared(&mut self, steps: &TaskSteps) -> Result<bool> {
+        let task = steps.task;
         if let Some(path) = self.lost_disk() {
             return self.failed(task, format!("task {}: the server of {path} has ended", task.id));
         }
@@ -53,20 +100,11 @@ impl Agent<'_> {
                 return Ok(false);
             }
         }
-        if let Some(restart) = &steps.restart {
-            return self.restart(steps, restart, iteration);
-        }
-        self.ready(&task.id, iteration, self.cell.pause_seconds)?;
-        let job = self.job(task)?;
-        let kills = probes::memory_kills();
-        let mut measured = self.measure(&task.id, &job, task.limit_seconds)?;
-        if let Some(path) = self.lost_disk() {
-            let reason = format!("the server of {path} ended during task {}: there is no disk any more", task.id);
-            let detail = self.detail("");
-            self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
-            self.mounted = false;
-            return self.failed(task, reason);
-        }
+        Ok(true)
+    }
+
+    /// Why what ran is a failure; `kills` are the kernel's for want of memory before it ran.
+    fn failure_of(&self, task: &Task, measured: &Measured, kills: u64) -> Option<String> {
         let finished = &measured.finished;
         let mut failure = self.failure(&format!("task {}", task.id), finished);
         // The engine gives its reason for refusing in a sentence.
@@ -80,25 +118,12 @@ impl Agent<'_> {
             let reason = failure.get_or_insert_with(|| format!("task {}: a process of it was killed", task.id));
             reason.push_str(": out of memory");
         }
-        let mut shared = Shared::default();
-        self.outputs(task, iteration, &measured.finished);
-        if failure.is_none() {
-            match self.figures(task, iteration, &mut measured) {
-                Ok(found) => shared = found,
-                Err(reason) => failure = Some(reason),
-            }
-        }
-        if let Some(reason) = failure {
-            let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.said()) };
-            self.ended_with_parts(task, &outcome);
-            self.clean(steps.cleanup.as_ref());
-            return Ok(false);
-        }
-        measured.values.extend(shared.own);
-        self.device(&task.id, iteration, measured.device);
-        self.sample(&task.id, iteration, measured.values);
-        let last = iteration + 1 == task.repeat;
-        for (part, values) in shared.parts {
+        failure
+    }
+
+    /// The samples of a task's parts, and their ends after its last iteration.
+    fn parts(&mut self, parts: Vec<PartFigures>, iteration: u32, last: bool) {
+        for (part, values) in parts {
             match values {
                 // It lacked a figure in an earlier iteration.
                 Ok(_) if self.ended_parts.contains(&part) => {}
@@ -111,11 +136,6 @@ impl Agent<'_> {
                 Err(outcome) => self.ended_once(&part, outcome),
             }
         }
-        self.clean(steps.cleanup.as_ref());
-        if last {
-            self.ended(&task.id, Outcome::Ok);
-        }
-        Ok(true)
     }
 
     /// The command of a task, and how much of its output is kept.

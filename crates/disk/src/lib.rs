@@ -35,6 +35,25 @@ pub struct Disk {
     /// Sources of the figures.
     pub sources: Vec<String>,
     pub model: DiskModel,
+    /// Models of the second disk of a guest and those behind it, where they are not all of one. Files of the catalogue have none.
+    pub others: Vec<DiskModel>,
+}
+
+impl Disk {
+    /// The model of the guest's disk under test with this number, from 0.
+    pub fn model_of(&self, at: usize) -> &DiskModel {
+        at.checked_sub(1).and_then(|at| self.others.get(at)).unwrap_or(&self.model)
+    }
+
+    /// All models, each as often as it is there.
+    pub fn models(&self) -> impl Iterator<Item = &DiskModel> {
+        std::iter::once(&self.model).chain(&self.others)
+    }
+
+    /// Bytes of the smallest modelled drive; `None` if no model has a size.
+    pub fn capacity(&self) -> Option<u64> {
+        self.models().filter_map(DiskModel::capacity).min()
+    }
 }
 
 /// Parameters of a model, as written in a disk's file.

@@ -35,6 +35,9 @@ macro_rules! models {
             sources: Vec<String>,
             model: Name,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] $folder: Option<$model>,)+
+            // Omitted if empty: a changed job text would change figures.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            others: Vec<DiskModel>,
         }
 
         #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,8 +66,9 @@ macro_rules! models {
                         DiskModel::$model(file.$folder.or_else($model::without_table).ok_or_else(missing)?)
                     })+
                 };
-                model.check()?;
-                Ok(Disk { name: file.name, about: file.about, sources: file.sources, model })
+                let disk = Disk { name: file.name, about: file.about, sources: file.sources, model, others: file.others };
+                disk.models().try_for_each(DiskModel::check)?;
+                Ok(disk)
             }
         }
 
@@ -75,6 +79,7 @@ macro_rules! models {
                 };
                 let mut file = DiskFile {
                     name: disk.name, about: disk.about, sources: disk.sources, model, $($folder: None,)+
+                    others: disk.others,
                 };
                 match disk.model {
                     $(DiskModel::$model(table) if $model::without_table().is_none() => file.$folder = Some(table),)+

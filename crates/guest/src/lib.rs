@@ -125,7 +125,7 @@ fn live(ports: &Ports) -> Result<()> {
     let test = start_disk(&job.cell.disk.model, 0, &job.test, job.undo, &mut servers)?;
     let mut more = Vec::new();
     for (at, region) in job.more.iter().enumerate() {
-        let (model, index) = (&job.cell.disk.model, MORE + at);
+        let (model, index) = (job.cell.disk.model_of(1 + at), MORE + at);
         let device = start_disk(model, index, region, None, &mut servers)?;
         let trace = trace_of(&device, index)?;
         more.push(Member { device, trace });

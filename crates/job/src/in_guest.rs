@@ -21,7 +21,7 @@ pub fn places(cell: &Cell) -> Places {
     };
     Places {
         test: if cell.on_loop { LOOP.to_owned() } else { device(&cell.disk.model, 0) },
-        more: (1..cell.configuration.disks() as usize).map(|at| device(&cell.disk.model, 1 + at)).collect(),
+        more: (1..cell.configuration.disks() as usize).map(|at| device(cell.disk.model_of(at), 1 + at)).collect(),
         source: cell.second_disk.as_ref().map_or_else(String::new, |medium| device(&medium.disk.model, 1)),
         test_folder: TEST_FOLDER.into(),
         source_folder: SOURCE_FOLDER.into(),

@@ -72,9 +72,6 @@ pub struct LayerOption {
     pub about: String,
     /// The value if none is given, as it would be written.
     pub usual: String,
-    /// The value is a size; commands get it as a number of these.
-    #[serde(default)]
-    pub unit: Option<Bytes>,
     /// The only values, each with what commands get for it: arguments with spaces between them, or none, where the option is
     /// an argument of its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -150,7 +147,8 @@ impl Layer {
                 let value = values.get(&format!("{{{}}}", count.option)).map_or("", String::as_str);
                 let wrong = || {
                     let DiskCount { option, least, most } = count;
-                    format!("the layer {own} takes {least} to {most} disks, and not {value:?}: {option}={least}")
+                    let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+                    format!("the layer {own} takes {range} disks, and not {value:?}: {option}={least}")
                 };
                 let disks = value.parse().ok().filter(|disks| (count.least..=count.most).contains(disks));
                 disks.ok_or_else(wrong)?
@@ -187,11 +185,6 @@ impl LayerOption {
         if !self.values.is_empty() {
             let known = || self.values.keys().cloned().collect::<Vec<_>>().join(", ");
             return self.values.get(value).cloned().ok_or_else(|| format!("give one of {}", known()));
-        }
-        if let Some(unit) = self.unit {
-            let size: Bytes = value.parse().map_err(|error| format!("{error}"))?;
-            let whole = size.0 > 0 && unit.0 > 0 && size.0.is_multiple_of(unit.0);
-            return if whole { Ok((size.0 / unit.0).to_string()) } else { Err(format!("give a multiple of {unit}")) };
         }
         let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         if is_plain { Ok(value.to_owned()) } else { Err("a value is letters, digits, . _ and -".into()) }

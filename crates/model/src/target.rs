@@ -133,7 +133,13 @@ impl Target {
 
     /// As a disk of a plan: a drive of which no model is known.
     pub fn disk(&self) -> Disk {
-        Disk { name: self.name().into(), about: self.about(), sources: Vec::new(), model: DiskModel::NO_DRIVE }
+        Disk {
+            name: self.name().into(),
+            about: self.about(),
+            sources: Vec::new(),
+            model: DiskModel::NO_DRIVE,
+            others: Vec::new(),
+        }
     }
 
     /// In what a target differs from the one that a run was measured on; `None` if it is the same thing, perhaps after the

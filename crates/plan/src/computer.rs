@@ -4,7 +4,7 @@ use mountmark_model::{Bytes, Disk, Machine, OwnComputer};
 
 use crate::bounds::RAM_UNIT;
 use crate::check::machine;
-use crate::{Catalogue, Options, PlanError, Result, what_if};
+use crate::{Catalogue, Options, PlanError, Result, disks};
 
 pub(crate) struct Computer {
     pub machine: Machine,
@@ -30,7 +30,7 @@ impl Computer {
         // A plan records the processor's features, even if the profile omits them.
         let is_profiled = options.lab.capabilities().profiled_processor;
         machine.processor = is_profiled.then(|| machine.processor.unwrap_or_default());
-        let disk = what_if::disk(catalogue, &machine, options.disk.as_deref())?;
+        let disk = disks::disk(catalogue, &machine, options.disk.as_deref())?;
         let second_disk = has_second.then(|| catalogue.get::<Disk>(&machine.second_disk).cloned()).transpose()?;
         // The guest's kernel takes memory for a disk in units of that size: the rest of one would become disk too.
         let parts = (RAM_UNIT, "a disk in memory has whole parts of 128 MiB");
@@ -82,7 +82,7 @@ impl Computer {
 }
 
 fn holds(disk: &Disk, wanted: u64) -> Result<()> {
-    match disk.model.capacity().filter(|capacity| *capacity < wanted) {
+    match disk.capacity().filter(|capacity| *capacity < wanted) {
         None => Ok(()),
         Some(capacity) => Err(PlanError::Options(format!(
             "the disk {} holds {}, and {} are needed; choose another disk, a smaller --scale or --disk-size",

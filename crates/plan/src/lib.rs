@@ -17,6 +17,7 @@ mod conditions;
 mod configuration;
 mod corpora;
 mod crossed;
+mod disks;
 mod error;
 mod figures;
 mod fill;
@@ -50,6 +51,7 @@ pub use configuration::{configurations, configurations_for, control};
 pub use crossed::{
     CrossedFactor, CrossedLevel, SideChange, check_factors, plain, plan_with, side_computers, with_options,
 };
+pub use disks::{disk, is_list};
 pub use error::PlanError;
 pub use fill::fill_percent;
 pub use kind::Kind;
@@ -62,7 +64,6 @@ pub use stored::check_stored;
 pub use targets::{keep_written, on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
 pub use vary::vary;
-pub use what_if::disk;
 pub use written::Written;
 
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

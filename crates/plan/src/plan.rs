@@ -16,8 +16,8 @@ use crate::options::parameters;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{
-    Catalogue, Options, PlanError, Realise, Result, brought, configuration, configurations_for, fill, needs, restart,
-    size, tasks,
+    Catalogue, Options, PlanError, Realise, Result, brought, configuration, configurations_for, disks, fill, needs,
+    restart, size, tasks,
 };
 
 /// What a point of `--vary` and a side of `--compare` change that no option does.
@@ -43,12 +43,7 @@ pub(crate) fn planned(
     changed: &Changed,
     realise: &mut Realise<'_>,
 ) -> Result<Plan> {
-    if options.repeats == 0 || options.repeats > MOST_REPEATS {
-        return Err(PlanError::Options(format!(
-            "--repeat {}: give a number from 1 to {MOST_REPEATS}",
-            options.repeats
-        )));
-    }
+    repeats_suit(options.repeats)?;
     let mut suite = catalogue.suite(&options.suite)?;
     if let Some(own) = &changed.own {
         brought::replace(&mut suite, own);
@@ -57,46 +52,25 @@ pub(crate) fn planned(
     if let Some(ram) = changed.ram {
         computer = computer.with_ram(ram)?;
     }
-    let mut rows = Rows { kept: configurations_for(options.lab, catalogue, &options.fs)?, skipped: Vec::new() };
+    let rows = Rows { kept: configurations_for(options.lab, catalogue, &options.fs)?, skipped: Vec::new() };
     let known_faults = configuration::known_faults(catalogue, &rows.kept);
     if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
         return Err(PlanError::Options(reason));
     }
+    disks::enough(&computer.disk, &rows.kept)?;
     let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
     let (parameters, titles) = scaled(&mut suite, options, changed)?;
     brought::allowed(&suite, options.lab)?;
     needs::enough_memory(&suite, &parameters, computer.machine.ram)?;
     restart::allowed(&suite, options.lab, &computer.disk)?;
 
-    rows.skip(|configuration| configuration.filesystem.unavailable.clone());
-    rows.skip(|configuration| needs::too_full(&suite, &parameters, &configuration.filesystem));
-    rows.skip(|configuration| {
-        let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
-        (suite.posix && !configuration.filesystem.posix).then_some(reason)
-    });
-    let mut rows = rows.not_empty()?;
+    let rows = rows.that_suit(&suite, &parameters)?;
     if let Some(given) = options.disk_size {
         given_size_suits(given, &rows.kept, &computer, &suite, options, &[])?;
     }
-
     let corpora = realise_all(corpus.as_ref(), options, realise)?;
     let facts: Vec<RealisedCorpus> = corpora.iter().map(|(_, facts)| facts.clone()).collect();
-    rows.skip(|configuration| {
-        let reason = || "The corpus has symbolic links or special files, which it cannot hold.".to_owned();
-        (!configuration.filesystem.posix && facts.iter().any(|corpus| corpus.others > 0)).then(reason)
-    });
-    let disk_size = match options.disk_size {
-        Some(given) => {
-            given_size_suits(given, &rows.kept, &computer, &suite, options, &facts)?;
-            given.0
-        }
-        None => size::usual(catalogue, &rows.kept, &suite, options, computer.disk.model.capacity(), &facts),
-    };
-    rows.skip(|configuration| {
-        let max = configuration.filesystem.max_size.filter(|max| max.0 < disk_size)?;
-        Some(format!("It cannot be larger than {max}, and the disks of this plan have {}.", Bytes(disk_size)))
-    });
-    let Rows { kept, skipped } = rows.not_empty()?;
+    let (Rows { kept, skipped }, disk_size) = rows.that_hold(&facts, catalogue, &computer, &suite, options)?;
     let second_size = size::second(&suite, options.scale, &facts);
     let disk_written = size::written(&suite, options, &facts, disk_size);
     computer.hold(disk_size, second_size)?;
@@ -116,6 +90,25 @@ pub(crate) fn planned(
     };
     let cells = cells.all();
     let head = mountmark_model::Plan {
+        configurations: kept.into_iter().map(|configuration| configuration.name).collect(),
+        tasks: titles,
+        disk_written,
+        skipped,
+        known_faults,
+        ..without_cells(options, suite, machine, kernel)
+    };
+    Ok(Plan::with_cells(head, cells))
+}
+
+fn repeats_suit(repeats: u32) -> Result<()> {
+    let is_possible = (1..=MOST_REPEATS).contains(&repeats);
+    let reason = || PlanError::Options(format!("--repeat {repeats}: give a number from 1 to {MOST_REPEATS}"));
+    if is_possible { Ok(()) } else { Err(reason()) }
+}
+
+/// What is known of a plan before its configurations, of one computer and one set of options.
+fn without_cells(options: &Options, suite: Suite, machine: Machine, kernel: String) -> mountmark_model::Plan {
+    mountmark_model::Plan {
         suite: suite.name,
         suite_about: suite.about,
         lab: options.lab,
@@ -123,14 +116,14 @@ pub(crate) fn planned(
         scale: options.scale,
         repeats: options.repeats,
         seed: options.seed,
-        configurations: kept.into_iter().map(|configuration| configuration.name).collect(),
+        configurations: Vec::new(),
         kernel,
-        tasks: titles,
-        disk_written,
+        tasks: Vec::new(),
+        disk_written: None,
         decisions: suite.decisions,
         cells: Vec::new(),
-        skipped,
-        known_faults,
+        skipped: Vec::new(),
+        known_faults: Vec::new(),
         vary: None,
         sides: Vec::new(),
         factors: Vec::new(),
@@ -139,8 +132,7 @@ pub(crate) fn planned(
         sampling: None,
         memory_limit: None,
         precondition: None,
-    };
-    Ok(Plan::with_cells(head, cells))
+    }
 }
 
 /// The suite's parameters and the titles of its tasks, at the plan's scale. Gives the suite the room that it needs there.
@@ -262,6 +254,44 @@ impl Rows {
             }
             None => true,
         });
+    }
+
+    /// Those that can do what the suite asks for.
+    fn that_suit(mut self, suite: &Suite, parameters: &BTreeMap<String, u64>) -> Result<Rows> {
+        self.skip(|configuration| configuration.filesystem.unavailable.clone());
+        self.skip(|configuration| needs::too_full(suite, parameters, &configuration.filesystem));
+        self.skip(|configuration| {
+            let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
+            (suite.posix && !configuration.filesystem.posix).then_some(reason)
+        });
+        self.not_empty()
+    }
+
+    /// Those that can hold the corpora, with the size of the disks in bytes, which all of them can have.
+    fn that_hold(
+        mut self,
+        corpora: &[RealisedCorpus],
+        catalogue: &Catalogue,
+        computer: &Computer,
+        suite: &Suite,
+        options: &Options,
+    ) -> Result<(Rows, u64)> {
+        self.skip(|configuration| {
+            let reason = || "The corpus has symbolic links or special files, which it cannot hold.".to_owned();
+            (!configuration.filesystem.posix && corpora.iter().any(|corpus| corpus.others > 0)).then(reason)
+        });
+        let disk_size = match options.disk_size {
+            Some(given) => {
+                given_size_suits(given, &self.kept, computer, suite, options, corpora)?;
+                given.0
+            }
+            None => size::usual(catalogue, &self.kept, suite, options, computer.disk.capacity(), corpora),
+        };
+        self.skip(|configuration| {
+            let max = configuration.filesystem.max_size.filter(|max| max.0 < disk_size)?;
+            Some(format!("It cannot be larger than {max}, and the disks of this plan have {}.", Bytes(disk_size)))
+        });
+        Ok((self.not_empty()?, disk_size))
     }
 
     fn not_empty(self) -> Result<Rows> {

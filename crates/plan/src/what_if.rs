@@ -1,4 +1,4 @@
-//! The disk under test: one of the catalogue, or what it would be if a part of it were faster or slower.
+//! A disk of the catalogue, or what it would be if a part of it were faster or slower.
 
 use mountmark_model::{Disk, Machine};
 use toml::{Table, Value};
@@ -15,14 +15,13 @@ const PARTS: [(&str, &[&str]); 3] = [
 /// A drive that keeps its cache when the power fails has nothing to do for a flush.
 const FLUSH: (&str, &str) = ("flush", "power_loss_protection");
 
-/// The disk that is given, or the machine's own. `NAME:CHANGE+CHANGE` is a disk with changed parameters, and `:CHANGE` the
+/// The disk of this name. `NAME:CHANGE+CHANGE` is a disk with changed parameters, and `:CHANGE` the
 /// machine's.
 ///
 /// # Errors
 ///
 /// If there is no such disk, or it has not what is changed, or no drive can have it.
-pub fn disk(catalogue: &Catalogue, machine: &Machine, given: Option<&str>) -> Result<Disk> {
-    let Some(given) = given else { return Ok(catalogue.get::<Disk>(&machine.disk)?.clone()) };
+pub fn disk(catalogue: &Catalogue, machine: &Machine, given: &str) -> Result<Disk> {
     let Some((name, changes)) =
         given.rsplit_once(':').filter(|(name, changes)| name.is_empty() || changes.contains('='))
     else {
@@ -116,7 +115,7 @@ mod tests {
     fn a_part_of_a_disk_is_changed_and_nothing_else() {
         let catalogue = Catalogue::built_in().unwrap();
         let machine = catalogue.get::<Machine>("modern").unwrap();
-        let given = |text: &str| disk(&catalogue, machine, Some(text));
+        let given = |text: &str| disk(&catalogue, machine, text);
         let flash = |text: &str| match given(text).unwrap().model {
             DiskModel::Flash(flash) => flash,
             other => panic!("{other:?}"),
@@ -162,7 +161,7 @@ mod tests {
             (":", "such as flush=0"),
             (":read", "such as flush=0"),
         ] {
-            let error = disk(&catalogue, machine, Some(text)).unwrap_err().to_string();
+            let error = disk(&catalogue, machine, text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

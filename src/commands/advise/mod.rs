@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_findings::advice::{self, Advice, Advised, Candidate, Screened, Tried};
+use mountmark_findings::advice::{Advice, Advised, Candidate, OnMachines, Screened, Tried};
 use mountmark_findings::why::{explain, say};
 use mountmark_findings::{Gain, Survive};
 use mountmark_lab::SILENCE_LIMIT;
@@ -201,34 +201,22 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         search.survives(catalogue, second)?;
     }
     let others = turns::compared(&answer, second.as_ref(), &simplest);
-    let (costs, why) = match turns::profiled(search, &answer, &others)? {
-        Some(run) => {
-            let costs = turns::on_machines(catalogue, search, &run, &answer, &others)?;
-            let why = second.as_ref().map(|second| reasons(search, run, [&answer.name, &second.name])).transpose()?;
-            (costs, why.unwrap_or_default())
-        }
-        None => Default::default(),
-    };
+    let (costs, why) = of_profiles(catalogue, search, &answer, second.as_ref(), &others)?;
     let turns = turns::ask(search, &answer, &others)?;
     let confirm = recipe::confirm(catalogue, search, &name, &others);
     search.runs.not_asked.extend(confirm.as_ref().err().cloned());
-    let all = search.race.tried.clone();
-    let pairs: Vec<(&str, &str)> = all.iter().map(|one| (name.as_str(), one.name.as_str())).collect();
-    let gains = advice::gains(&search.race.speeds, &pairs, search.race.searched());
-    let gain = |other: &str| {
-        let at = all.iter().position(|one| one.name == other && other != name)?;
-        gains[at]
-    };
+    let gains = search.race.gains_of(&name);
+    let gain = |other: &str| gains.get(other).copied();
     let own: Vec<Configuration> = configurations(catalogue, std::slice::from_ref(&name))?;
     let made = own.first().context("a configuration has a name")?;
     let run = search.runs.latest.as_ref().context("something was measured")?;
     let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
-    let tried = |candidate: &Candidate| {
+    let beside = |candidate: &Candidate| {
         let gain = if candidate.name == name { Some(Gain::NONE) } else { gain(&candidate.name).map(Gain::inverse) };
         Some(search.race.tried(candidate, gain?))
     };
-    let mut table: Vec<Tried> = all.iter().filter_map(tried).collect();
-    table.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
+    let mut tried: Vec<Tried> = search.race.tried.iter().filter_map(beside).collect();
+    tried.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
     Ok(Advice {
         work: search.work(),
         machine: arguments.machine.clone(),
@@ -251,7 +239,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         turns,
         costs,
         screened: search.race.screened.clone(),
-        tried: table,
+        tried,
         left_out: search.race.left_out.clone(),
         not_asked: search.runs.not_asked.clone(),
         cells: search.runs.cells,
@@ -263,6 +251,20 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         before: None,
         answer,
     })
+}
+
+/// What profiles say: where the answer turns with the costs of machines, and why it is faster than the second.
+fn of_profiles(
+    catalogue: &Catalogue,
+    search: &mut Search,
+    answer: &Candidate,
+    second: Option<&Candidate>,
+    others: &[String],
+) -> Result<(Vec<OnMachines>, Vec<String>)> {
+    let Some(run) = turns::profiled(search, answer, others)? else { return Ok(Default::default()) };
+    let costs = turns::on_machines(catalogue, search, &run, answer, others)?;
+    let why = second.map(|second| reasons(search, run, [&answer.name, &second.name])).transpose()?;
+    Ok((costs, why.unwrap_or_default()))
 }
 
 /// What the options of the answer risk.

@@ -80,6 +80,15 @@ impl Race {
         self.tried.len()
     }
 
+    /// How much faster this one is than each other, where that can be said.
+    pub fn gains_of(&self, name: &str) -> BTreeMap<String, Gain> {
+        let others = || self.tried.iter().map(|one| one.name.as_str());
+        let pairs: Vec<(&str, &str)> = others().map(|other| (name, other)).collect();
+        let gains = advice::gains(&self.speeds, &pairs, self.searched());
+        let known = others().zip(gains).filter(|(other, _)| *other != name);
+        known.filter_map(|(other, gain)| Some((other.to_owned(), gain?))).collect()
+    }
+
     /// Whether a configuration was left out.
     pub fn is_out(&self, name: &str) -> bool {
         self.left_out.iter().any(|left| left.what == name)

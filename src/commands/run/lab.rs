@@ -289,7 +289,13 @@ impl LabOptions {
 
     /// Refuses what the lab does not have or cannot use.
     pub fn check(&self) -> Result<()> {
-        Ok(self.given.check(self.lab).map_err(WrongUse)?)
+        self.given.check(self.lab).map_err(WrongUse)?;
+        let is_of_several = self.given.text(&guest::DISK).as_deref().is_some_and(mountmark_plan::is_list);
+        if is_of_several && self.given.texts(&guest::IF).next().is_some() {
+            let reason = "it is about one disk; in a list a change stands behind its disk, as in hdd:seek=0.5+ssd";
+            bail!(WrongUse(format!("--if: {reason}")));
+        }
+        Ok(())
     }
 
     /// The same of what is begun anew: also paths of kernels at which nothing is.

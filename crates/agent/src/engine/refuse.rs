@@ -120,16 +120,29 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
         }
         _ => {}
     }
-    let files = &work.files;
-    let part = |items: u64, thread: u32| {
-        let (from, to) = share(items, thread, work.threads);
-        to - from
-    };
     let on_blocks = work.on_blocks();
     if on_blocks && work.files.sizes == SizeLaw::Fixed(0) && !work.files.existing {
         return fail("its files have no size: say files.size, or files.sizes");
     }
-    // A name can be created or removed once; a pattern that hits a file twice would fail.
+    if work.changes_population() && work.shared && work.threads > 1 {
+        return fail(
+            "its mix makes and removes files, and threads that share them would remove what others work on: leave out \
+             shared, so that each thread has files of its own",
+        );
+    }
+    refuse_repeated(work)?;
+    if !work.shared && !work.files.existing && work.files.count < u64::from(work.threads) {
+        return Err(format!(
+            "{} threads and {} files: say shared = true, or have at least as many files as threads",
+            work.threads, work.files.count
+        ));
+    }
+    Ok(())
+}
+
+/// A name can be created or removed once: what comes back to a file would fail.
+fn refuse_repeated(work: &Work) -> Result<(), String> {
+    let fail = |reason: &str| Err(reason.to_owned());
     let once = |o: Operation| {
         matches!(
             o,
@@ -142,44 +155,35 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
                 | Operation::Rmdir
         )
     };
-    if work.changes_population() && work.shared && work.threads > 1 {
+    if !work.has(once) || work.changes_population() {
+        return Ok(());
+    }
+    let part = |items: u64, thread: u32| {
+        let (from, to) = share(items, thread, work.threads);
+        to - from
+    };
+    if matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord) {
         return fail(
-            "its mix makes and removes files, and threads that share them would remove what others work on: leave out \
-             shared, so that each thread has files of its own",
+            "its operation can be done once to each file, and this pattern comes back to files: use sequential or \
+             shuffled, or mix it with the operation that undoes it (create or write-file with unlink, mkdir with \
+             rmdir)",
         );
     }
-    if work.has(once) && !work.changes_population() {
-        if matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord) {
-            return fail(
-                "its operation can be done once to each file, and this pattern comes back to files: use sequential or \
-                 shuffled, or mix it with the operation that undoes it (create or write-file with unlink, mkdir with \
-                 rmdir)",
-            );
-        }
-        if matches!(work.end, End::Time(_) | End::Beside) || matches!(work.end, End::Passes(passes) if passes > 1) {
-            return fail("its operation can be done once to each file: run it once, or for a number of operations");
-        }
-        if work.warm_up > 0 {
-            return fail(
-                "its operation can be done once to each file, and warm_up would do it before: leave out warm_up",
-            );
-        }
-        if let (End::Operations(operations), [_]) = (work.end, &work.mix[..])
-            && !files.existing
-            && let Some(thread) =
-                (0..work.threads).find(|thread| part(operations, *thread) > part(files.count, *thread))
-        {
-            return Err(format!(
-                "its operation can be done once to each file, and thread {thread} has {} files for its part of {operations} \
-                 operations: ask for fewer of them, or leave out run",
-                part(files.count, thread)
-            ));
-        }
+    if matches!(work.end, End::Time(_) | End::Beside) || matches!(work.end, End::Passes(passes) if passes > 1) {
+        return fail("its operation can be done once to each file: run it once, or for a number of operations");
     }
-    if !work.shared && !work.files.existing && work.files.count < u64::from(work.threads) {
+    if work.warm_up > 0 {
+        return fail("its operation can be done once to each file, and warm_up would do it before: leave out warm_up");
+    }
+    if let (End::Operations(operations), [_]) = (work.end, &work.mix[..])
+        && !work.files.existing
+        && let Some(thread) =
+            (0..work.threads).find(|thread| part(operations, *thread) > part(work.files.count, *thread))
+    {
         return Err(format!(
-            "{} threads and {} files: say shared = true, or have at least as many files as threads",
-            work.threads, work.files.count
+            "its operation can be done once to each file, and thread {thread} has {} files for its part of {operations} \
+             operations: ask for fewer of them, or leave out run",
+            part(work.files.count, thread)
         ));
     }
     Ok(())

@@ -47,7 +47,6 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     };
     let (read, written) = (rate("read, MiB/s", reads)?, rate("written, MiB/s", writes)?);
     let seconds = value("General statistics:", "total time")?;
-    let milliseconds = |key: &str| Ok(value("Latency (ms):", key)? / 1e3);
 
     let mut figure = Figure::new(*name);
     // `--rate`: what it does in a second is what it was asked for.
@@ -73,6 +72,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let events = value("General statistics:", "total number of events")?;
     figure.put(Metric::OPERATIONS, events);
     figure.put(Metric::MEASURED, seconds);
+    put_latencies(text, events, &mut figure)?;
+    Ok(vec![figure.with_something_to_judge()])
+}
+
+/// What its events took.
+fn put_latencies(text: &str, events: f64, figure: &mut Figure) -> Result<(), Unparsed> {
+    let milliseconds = |key: &str| Ok(field(text, "Latency (ms):", key)? / 1e3);
     let sum = milliseconds("sum")?;
     if sum >= LEAST_SUM && events > 0.0 {
         figure.put(Metric::LATENCY_MEAN, sum / events);
@@ -92,7 +98,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
             put(metric, value);
         }
     }
-    Ok(vec![figure.with_something_to_judge()])
+    Ok(())
 }
 
 /// KiB per operation: `Block size 16KiB`, with up to five digits and a unit.

@@ -1,6 +1,6 @@
 //! Converts a phase of the engine to a figure: rates, counts, times.
 
-use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
+use mountmark_model::workload::{Latency, Operation, OperationResult, PhaseResult};
 use mountmark_model::{Metric, RateOf, WorkloadResult};
 
 use super::merge::together;
@@ -26,28 +26,21 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
     let syncs: u64 = syncs().map(|operation| operation.count).sum();
 
     let mut values = Figure { name: phase.name.clone(), ..Figure::default() };
-    let mut put = |metric: Metric, value: f64| values.values.insert(metric.id.to_owned(), value);
-    let threads: Vec<f64> = phase
-        .threads
-        .iter()
-        .filter(|thread| thread.seconds > 0.0)
-        .map(|thread| moved(&thread.operations) as f64 / 1024.0 / thread.seconds)
-        .collect();
-    let data = per_second(bytes as f64 / 1024.0);
-    let of_data = match rate {
-        RateOf::Automatic => bytes > 0,
-        RateOf::Data | RateOf::Children => true,
-        RateOf::Operations => false,
+    let mut put = |metric: Metric, value: f64| {
+        values.values.insert(metric.id.to_owned(), value);
     };
+    let threads = rates_of_threads(phase);
+    let (data, operation_rate) = (per_second(bytes as f64 / 1024.0), per_second(count as f64));
     put(
         Metric::RATE,
-        match (rate, of_data) {
-            (RateOf::Children, _) if !threads.is_empty() => threads.iter().sum(),
-            (_, true) => data,
-            (_, false) => per_second(count as f64),
+        match rate {
+            RateOf::Children if !threads.is_empty() => threads.iter().sum(),
+            RateOf::Data | RateOf::Children => data,
+            RateOf::Automatic if bytes > 0 => data,
+            RateOf::Automatic | RateOf::Operations => operation_rate,
         },
     );
-    put(Metric::OPERATION_RATE, per_second(count as f64));
+    put(Metric::OPERATION_RATE, operation_rate);
     put(Metric::OPERATIONS, count as f64);
     put(Metric::MEASURED, phase.seconds);
     if phase.seconds > 0.0 {
@@ -72,15 +65,26 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
         put(Metric::PROCESS_RATE_MAX, threads.iter().copied().fold(0.0, f64::max));
     }
     let kept: Vec<_> = operations.iter().filter_map(|operation| operation.latency.as_ref()).collect();
-    let latency = together(&kept);
+    put_latencies(&together(&kept), &sync_times, &mut put);
+    values
+}
+
+/// KiB that each thread moved in a second.
+fn rates_of_threads(phase: &PhaseResult) -> Vec<f64> {
+    let measured = phase.threads.iter().filter(|thread| thread.seconds > 0.0);
+    measured.map(|thread| moved(&thread.operations) as f64 / 1024.0 / thread.seconds).collect()
+}
+
+/// What single operations took, and the syncs among them, in seconds.
+fn put_latencies(latency: &Latency, syncs: &Latency, put: &mut dyn FnMut(Metric, f64)) {
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-    if sync_times.count > 0 {
-        put(Metric::SYNC_LATENCY_MEAN, sync_times.mean / 1e9);
-        put(Metric::SYNC_LATENCY_P50, seconds(sync_times.p50));
-        put(Metric::SYNC_LATENCY_P95, seconds(sync_times.quantile(0.95)));
-        put(Metric::SYNC_LATENCY_P99, seconds(sync_times.p99));
-        put(Metric::SYNC_LATENCY_P99_9, seconds(sync_times.p999));
-        put(Metric::SYNC_LATENCY_MAX, seconds(sync_times.max));
+    if syncs.count > 0 {
+        put(Metric::SYNC_LATENCY_MEAN, syncs.mean / 1e9);
+        put(Metric::SYNC_LATENCY_P50, seconds(syncs.p50));
+        put(Metric::SYNC_LATENCY_P95, seconds(syncs.quantile(0.95)));
+        put(Metric::SYNC_LATENCY_P99, seconds(syncs.p99));
+        put(Metric::SYNC_LATENCY_P99_9, seconds(syncs.p999));
+        put(Metric::SYNC_LATENCY_MAX, seconds(syncs.max));
     }
     if latency.count > 0 {
         put(Metric::LATENCY_MIN, seconds(latency.min));
@@ -92,7 +96,6 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
         put(Metric::LATENCY_P99_9, seconds(latency.p999));
         put(Metric::LATENCY_MAX, seconds(latency.max));
     }
-    values
 }
 
 /// Bytes written by all phases, including those that only prepare others.

@@ -9,6 +9,21 @@ use crate::model::Id;
 use crate::tree::{Entry, Kind, Source};
 use crate::workload::{Fallocation, Op, Writing};
 
+/// A file that was found, and what is known of the inode that it is.
+struct File<'a> {
+    id: Id,
+    found: &'a Contents,
+    size: u64,
+    /// Operations that wrote its data.
+    own: BTreeSet<u16>,
+    /// As [`Case::is_loose`].
+    is_loose: bool,
+    /// As [`Case::only_buffered`].
+    is_plain: bool,
+    /// As [`Case::shifts`].
+    is_shifted: bool,
+}
+
 impl Case<'_> {
     /// What is wrong with an entry if it is this inode, whatever its name; `kept` is what is durable of its data.
     pub(super) fn judge_entry(&self, entry: &Entry, id: Id, kept: &[Kept]) -> Vec<Violation> {
@@ -28,36 +43,40 @@ impl Case<'_> {
         let mut wrong = Wrong { path: &entry.path, collected: BTreeMap::new() };
         let whole = latest(kept.iter().copied().filter(|kept| kept.range.is_none()));
         let Some(whole) = whole else { return Vec::new() };
-        let loose = self.is_loose(id);
         let largest = |state| {
             let versions = self.history.contents(id, state, self.last);
             versions.into_iter().map(|contents| contents.map_or(0, Contents::size)).max().unwrap_or(0)
         };
         let most = largest(whole.state);
+        let file = File {
+            id,
+            found: &found,
+            size,
+            own: self.history.own(id, self.last),
+            is_loose: self.is_loose(id),
+            is_plain: self.only_buffered(id, whole.state),
+            is_shifted: self.shifts(id, whole.state),
+        };
+        let wrong_size = |class, level, op, least| Violation {
+            class,
+            level,
+            path: entry.path.clone(),
+            op,
+            expected: Evidence::Size { least, most },
+            found: Evidence::Size { least: size, most: size },
+        };
         let mut out = Vec::new();
-        if entry.size > most && !loose {
-            out.push(Violation {
-                class: Class::WrongMetadata,
-                level: if entry.size > largest(self.first) { Level::L0 } else { whole.level },
-                path: entry.path.clone(),
-                op: whole.op,
-                expected: Evidence::Size { least: 0, most },
-                found: Evidence::Size { least: entry.size, most: entry.size },
-            });
+        if size > most && !file.is_loose {
+            let level = if size > largest(self.first) { Level::L0 } else { whole.level };
+            out.push(wrong_size(Class::WrongMetadata, level, whole.op, 0));
         }
-        let own = self.history.own(id, self.last);
-        let plain = self.only_buffered(id, whole.state);
-        let shifted = self.shifts(id, whole.state);
         let mut short: Option<(Kept, u64)> = None;
         for (from, to) in self.parts(&found, id, kept) {
             let covers = |kept: &Kept| kept.range.is_none_or(|(start, end)| start <= from && to <= end);
             let Some(kept) = latest(kept.iter().copied().filter(covers)) else { continue };
-            let versions = self.history.contents(id, kept.state, self.last);
-            let values: BTreeSet<Option<Source>> =
-                versions.into_iter().map(|contents| contents.and_then(|contents| contents.at(from))).collect();
-            let durable = !values.contains(&None);
+            let values = self.values(id, kept.state, from);
             if from >= size {
-                if durable && !loose {
+                if !values.contains(&None) && !file.is_loose {
                     short = Some((kept, to));
                 }
                 continue;
@@ -67,41 +86,55 @@ impl Case<'_> {
             if values.contains(&Some(source)) || from >= most {
                 continue;
             }
-            let (class, level) = match source {
-                Source::Zero if loose || shifted => continue,
-                // It grew, or was cut and grew again.
-                Source::Zero if !durable => {
-                    let at_end = (from..size).all_zero(&found);
-                    let promised = self.has(Level::L6) || (self.promises.ends_in_data && at_end);
-                    if !(plain && promised) {
-                        continue;
-                    }
-                    (Class::Zeros, Level::L6)
-                }
-                Source::Zero => (Class::Zeros, kept.level),
-                Source::Op(op) | Source::Moved(op) if own.contains(&op) && (loose || shifted) => continue,
-                _ if self.promises.exposes_stale && (values.len() > 1 || !durable || self.was_free(id, kept)) => {
-                    continue;
-                }
-                Source::Op(op) if own.contains(&op) => (Class::Old, if durable { kept.level } else { Level::L0 }),
-                Source::Op(_) | Source::Moved(_) if loose => continue,
-                Source::Op(_) | Source::Moved(_) => (Class::Mixed, unchanged(&values)),
-                Source::Poison | Source::Other => (Class::Garbage, unchanged(&values)),
-            };
-            wrong.add(class, level, kept.op, (from, to), &values, source);
+            if let Some((class, level)) = self.wrong_source(&file, from, source, kept, &values) {
+                wrong.add(class, level, kept.op, (from, to), &values, source);
+            }
         }
         if let Some((kept, end)) = short {
-            out.push(Violation {
-                class: if entry.size == 0 { Class::ZeroLength } else { Class::Prefix },
-                level: kept.level,
-                path: entry.path.clone(),
-                op: kept.op,
-                expected: Evidence::Size { least: end, most },
-                found: Evidence::Size { least: entry.size, most: entry.size },
-            });
+            let class = if size == 0 { Class::ZeroLength } else { Class::Prefix };
+            out.push(wrong_size(class, kept.level, kept.op, end));
         }
         out.extend(wrong.collected.into_values());
         out
+    }
+
+    /// What is wrong with a part of a file, from this byte on, that holds none of `values` but what `source` wrote; `None` if
+    /// that is not promised.
+    fn wrong_source(
+        &self,
+        file: &File,
+        from: u64,
+        source: Source,
+        kept: Kept,
+        values: &BTreeSet<Option<Source>>,
+    ) -> Option<(Class, Level)> {
+        let durable = !values.contains(&None);
+        let is_own = |op: &u16| file.own.contains(op);
+        let wrong = match source {
+            Source::Zero if file.is_loose || file.is_shifted => return None,
+            // It grew, or was cut and grew again.
+            Source::Zero if !durable => {
+                let at_end = (from..file.size).all_zero(file.found);
+                let promised = self.has(Level::L6) || (self.promises.ends_in_data && at_end);
+                return (file.is_plain && promised).then_some((Class::Zeros, Level::L6));
+            }
+            Source::Zero => (Class::Zeros, kept.level),
+            Source::Op(op) | Source::Moved(op) if is_own(&op) && (file.is_loose || file.is_shifted) => return None,
+            _ if self.promises.exposes_stale && (values.len() > 1 || !durable || self.was_free(file.id, kept)) => {
+                return None;
+            }
+            Source::Op(op) if is_own(&op) => (Class::Old, if durable { kept.level } else { Level::L0 }),
+            Source::Op(_) | Source::Moved(_) if file.is_loose => return None,
+            Source::Op(_) | Source::Moved(_) => (Class::Mixed, unchanged(values)),
+            Source::Poison | Source::Other => (Class::Garbage, unchanged(values)),
+        };
+        Some(wrong)
+    }
+
+    /// What may be at this byte of it since a state; `None` where it may end before.
+    fn values(&self, id: Id, state: usize, at: u64) -> BTreeSet<Option<Source>> {
+        let versions = self.history.contents(id, state, self.last);
+        versions.into_iter().map(|contents| contents.and_then(|contents| contents.at(at))).collect()
     }
 
     /// Whether an operation on its data has failed. It may have done a part of its work: then all of its own data is

@@ -32,38 +32,29 @@ impl Words<'_> {
             ),
             (Evidence::Names(names), Evidence::Names(left)) => {
                 let by = op.map_or_else(String::new, |op| format!("after {} ", self.op(op)));
-                match left.as_slice() {
-                    [] => format!("{by}and the power cut, none of the names {} is there", listed(names)),
-                    left => format!(
-                        "{by}and the power cut, of the names {} these are there: {}",
-                        listed(names),
-                        listed(left)
-                    ),
+                let (names, there) = (listed(names), listed(left));
+                match left.is_empty() {
+                    true => format!("{by}and the power cut, none of the names {names} is there"),
+                    false => format!("{by}and the power cut, of the names {names} these are there: {there}"),
                 }
             }
             (Evidence::Links(names), Evidence::Links(links)) => {
-                format!(
-                    "{path} says after the power cut that it has {}, and has {}",
-                    count(*links, "name"),
-                    digits(*names)
-                )
+                let (said, names) = (count(*links, "name"), digits(*names));
+                format!("{path} says after the power cut that it has {said}, and has {names}")
             }
             (Evidence::Target(wanted), Evidence::Target(target)) => format!(
                 "the symbolic link {path} led to {:?}; after the power cut it leads to {:?}",
                 wanted.as_deref().unwrap_or_default(),
                 target.as_deref().unwrap_or_default()
             ),
-            _ if *level == Level::L5 => format!(
-                "after the power cut names and attributes are of no single moment: {path} {}; it {} when all else was as \
-                 it was found",
-                self.is(found),
-                self.was(expected)
-            ),
-            _ if *level == Level::L7 => format!(
-                "after the power cut data is of no single moment: {path} {}; it {} when all else was as it was found",
-                self.is(found),
-                self.was(expected)
-            ),
+            _ if matches!(level, Level::L5 | Level::L7) => {
+                let what = if *level == Level::L5 { "names and attributes are" } else { "data is" };
+                format!(
+                    "after the power cut {what} of no single moment: {path} {}; it {} when all else was as it was found",
+                    self.is(found),
+                    self.was(expected)
+                )
+            }
             (Evidence::Nothing, _) if op.is_none() && *class == Class::ExtraName => {
                 format!("{path} is there after the power cut, and no operation has made it")
             }

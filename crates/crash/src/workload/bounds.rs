@@ -117,11 +117,7 @@ fn fields(op: &Op) -> Result<(), String> {
         | Op::Fdatasync { path } => check_path(path),
         Op::Lose { path } => {
             check_path(path)?;
-            let name = last_name(path);
-            let is_rare = name.len() >= RARE && name.is_ascii();
-            is_rare.then_some(()).ok_or_else(|| {
-                format!("{name} may be on the disk by chance: take a name of {RARE} or more letters and digits")
-            })
+            rare(last_name(path))
         }
         Op::Symlink { target, path } => {
             check_path(path)?;
@@ -167,6 +163,14 @@ fn fields(op: &Op) -> Result<(), String> {
         }
         Op::Sync | Op::Evict | Op::Idle { .. } => Ok(()),
     }
+}
+
+/// Whether a name can be looked for on a disk.
+fn rare(name: &str) -> Result<(), String> {
+    let is_rare = name.len() >= RARE && name.is_ascii();
+    is_rare
+        .then_some(())
+        .ok_or_else(|| format!("{name} may be on the disk by chance: take a name of {RARE} or more letters and digits"))
 }
 
 fn whole_words(value: u64) -> Result<(), String> {

@@ -225,17 +225,19 @@ fn parse(words: &[&str]) -> Result<Op, String> {
         }
         ["lose", path] => Op::Lose { path: own(path) },
         [] => return Err("it is empty; leave it out".to_owned()),
-        [first, ..] => {
-            let form = FORMS.iter().find(|form| form.split(' ').next() == Some(first));
-            return Err(match form {
-                Some(form) => format!("it is written {form}"),
-                None => {
-                    let all: Vec<&str> = FORMS.iter().filter_map(|form| form.split(' ').next()).collect();
-                    format!("its first word must be one of {}", all.join(", "))
-                }
-            });
-        }
+        [first, ..] => return Err(how_it_is_written(first)),
     })
+}
+
+/// The form of the operation whose first word this is, or the first words that there are.
+fn how_it_is_written(first: &str) -> String {
+    let word = |form: &&'static str| form.split(' ').next();
+    match FORMS.iter().find(|form| word(form) == Some(first)) {
+        Some(form) => format!("it is written {form}"),
+        None => {
+            format!("its first word must be one of {}", FORMS.iter().filter_map(word).collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 fn named<T: Named>(word: &str) -> Result<T, String> {

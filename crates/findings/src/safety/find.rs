@@ -4,7 +4,7 @@ pub(crate) mod column;
 pub(crate) mod survive;
 
 use mountmark_model::promises::{Level, Promises, SyncedLost};
-use mountmark_model::{Configuration, KnownFault, Metric, Seen};
+use mountmark_model::{Configuration, DiskModel, KnownFault, Metric, Seen};
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
@@ -68,7 +68,7 @@ pub(crate) fn safety(run: &RunRecord, figures: &Figures) -> Vec<AfterCut> {
     let flushes: Vec<Option<f64>> = (0..figures.configurations.len()).map(flushes).collect();
     // Of a real disk it is known by what some file system sends to it.
     let is_volatile = match run.plan.lab.capabilities().exact_clock {
-        true => run.plan.cells.iter().any(|cell| cell.disk.model.has_volatile_cache()),
+        true => run.plan.cells.iter().any(|cell| cell.disk.models().any(DiskModel::has_volatile_cache)),
         false => flushes.iter().flatten().any(|sent| *sent > 0.0),
     };
     let one = |(at, name): (usize, &String)| {

@@ -1,7 +1,7 @@
 //! Requirements of a cell: of the kernel and of the image, and the job it gets.
 
 use mountmark_job::kernel_options::For;
-use mountmark_model::{Cell, Configuration, Disk, RealisedCorpus};
+use mountmark_model::{Cell, Configuration, DiskModel, RealisedCorpus};
 
 use crate::image::{Released, Wanted};
 
@@ -51,9 +51,10 @@ fn strip(configuration: &mut Configuration, restarts: bool) {
     }
 }
 
-pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &Disk> {
-    let under_test = std::iter::repeat_n(&cell.disk, cell.configuration.disks() as usize);
-    under_test.chain(cell.second_disk.as_ref().map(|medium| &medium.disk))
+/// The models of a guest's disks, those under test first.
+pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &DiskModel> {
+    let under_test = (0..cell.configuration.disks() as usize).map(|at| cell.disk.model_of(at));
+    under_test.chain(cell.second_disk.as_ref().map(|medium| &medium.disk.model))
 }
 
 /// The driver of modelled disks, with its parameters.
@@ -65,8 +66,8 @@ pub(super) fn driver(cell: &Cell) -> String {
 pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
     let mut needed = vec![For::All];
     for disk in disks(cell) {
-        needed.push(if disk.model.has_drive() { For::Modelled } else { For::Ram });
-        needed.extend(disk.model.rotational().then_some(For::HardDisk));
+        needed.push(if disk.has_drive() { For::Modelled } else { For::Ram });
+        needed.extend(disk.rotational().then_some(For::HardDisk));
     }
     needed.extend(cell.on_loop.then_some(For::Loop));
     needed
@@ -124,8 +125,8 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
     }
     let driver = driver(cell);
     for disk in disks(cell) {
-        let modules: &[&str] = if disk.model.has_drive() { &[&driver] } else { &["nd_e820", "nd_pmem"] };
-        let scheduler = disk.model.rotational().then_some("?mq-deadline");
+        let modules: &[&str] = if disk.has_drive() { &[&driver] } else { &["nd_e820", "nd_pmem"] };
+        let scheduler = disk.rotational().then_some("?mq-deadline");
         wanted.modules.extend(modules.iter().copied().chain(scheduler).map(String::from));
     }
     wanted.modules.extend(cell.on_loop.then(|| "loop".to_owned()));

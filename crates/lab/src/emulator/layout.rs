@@ -77,7 +77,7 @@ impl Layout {
     fn disks<'a>(&self, cell: &'a Cell, modelled: bool) -> impl Iterator<Item = Region> + use<'a> {
         let under_test = std::iter::once(self.test).chain(self.more.iter().copied());
         let regions: Vec<_> = disks(cell).zip(under_test.chain(self.source)).collect();
-        regions.into_iter().filter(move |(disk, _)| disk.model.has_drive() == modelled).map(|(_, region)| region)
+        regions.into_iter().filter(move |(disk, _)| disk.has_drive() == modelled).map(|(_, region)| region)
     }
 }
 

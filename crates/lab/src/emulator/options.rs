@@ -44,7 +44,8 @@ pub static DISK: LabOption = LabOption {
     name: "disk",
     value: "DISK",
     takes: Takes::Text { usual: None },
-    help: "The disk under test instead of the machine's, or several with commas",
+    help: "The disk under test instead of the machine's, or several with commas; hdd+ssd*2 are the disks of one guest, in the \
+           order in which a layer takes them",
     with: None,
     against: &[],
     elsewhere: "--disk chooses the disk of a guest; --image says where the {lab} lab's disk lies",

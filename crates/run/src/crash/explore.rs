@@ -12,6 +12,7 @@ use mountmark_crash::states::{Choice, Device, Epoch, Fault as DeviceFault, Image
 use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
+use mountmark_guest::questions::Recorded;
 use mountmark_model::{Configuration, FileOutcome};
 use mountmark_random::Stream;
 
@@ -71,43 +72,13 @@ pub fn explore(
     }
     let devices = course.device.in_turn(&recorded.trace);
     for (device, left) in devices.iter().copied().zip((1..=devices.len()).rev()) {
-        if flow != Flow::On || device == course.device {
+        if flow != Flow::On || device == course.device || Instant::now() > course.deadline {
             break;
         }
         sitting.device = Some(device);
         let before = broken_images(&explored);
-        flow = if device.gone().is_some() {
-            // What is seen of an image depends on it, and the others have their share of the time.
-            let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
-            let course = &ExploreOptions { deadline: share(course.deadline, left), ..course.clone() };
-            let sitting = Sitting { course, ..sitting };
-            match sitting.explore(talk, &recorded.trace, &states, known, &mut explored)? {
-                Flow::Late if left > 1 => {
-                    explored.cut_short = true;
-                    Flow::On
-                }
-                flow => flow,
-            }
-        } else if let Some(DeviceFault::Fail { .. }) = device.fault {
-            // What the kernel does depends on it.
-            let course = &ExploreOptions { device, ..course.clone() };
-            match record(talk, workload, course)? {
-                Recording::Set(set) => {
-                    let (recorded, states) = *set;
-                    let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
-                    let history = &History::new(workload, &recorded.results);
-                    let sitting = Sitting { course, history, ..sitting };
-                    sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?
-                }
-                Recording::Failed(_) => continue,
-                Recording::Stopped if talk.is_stopped() => return Ok(None),
-                Recording::Stopped => break,
-            }
-        } else {
-            let under = Under { talk, below: &[], data: &recorded.trace.data };
-            let states = States::new(&recorded.trace, &under, device, workload.recorded)?;
-            sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?
-        };
+        let Some(one) = sitting.in_turn(talk, (&recorded, &states), left, known, &mut explored)? else { continue };
+        flow = one;
         let is_broken = broken_images(&explored) > before;
         let [requests, broken] = explored.in_turn.get_or_insert_default();
         *requests += 1;
@@ -170,6 +141,47 @@ impl Sitting<'_> {
     /// The disk that left its images.
     pub fn device(&self) -> Device {
         self.device.unwrap_or(self.course.device)
+    }
+
+    /// Explores the disk whose turn it is, of which `left` are left with this one. `None` if there is no recording of it.
+    fn in_turn(
+        &self,
+        talk: &mut WitnessClient,
+        (recorded, states): (&Recorded, &States),
+        left: usize,
+        known: &mut ObservationCache,
+        explored: &mut Explored,
+    ) -> Result<Option<Flow>> {
+        let (device, course) = (self.device(), self.course);
+        if device.gone().is_some() {
+            // What is seen of an image depends on it, and the others have their share of the time.
+            let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
+            let course = &ExploreOptions { deadline: share(course.deadline, left), ..course.clone() };
+            let flow = Sitting { course, ..*self }.explore(talk, &recorded.trace, states, known, explored)?;
+            let goes_on = flow == Flow::Late && left > 1;
+            explored.cut_short |= goes_on;
+            return Ok(Some(if goes_on { Flow::On } else { flow }));
+        }
+        if !matches!(device.fault, Some(DeviceFault::Fail { .. })) {
+            let under = Under { talk, below: &[], data: &recorded.trace.data };
+            let states = States::new(&recorded.trace, &under, device, self.workload.recorded)?;
+            return Ok(Some(self.explore(talk, &recorded.trace, &states, known, explored)?));
+        }
+        // What the kernel does depends on it.
+        let course = &ExploreOptions { device, ..course.clone() };
+        let (recorded, states) = match record(talk, self.workload, course)? {
+            Recording::Set(set) => *set,
+            Recording::Failed(_) => return Ok(None),
+            Recording::Stopped if talk.is_stopped() => return Ok(Some(Flow::Stopped)),
+            Recording::Stopped => {
+                explored.cut_short = true;
+                return Ok(None);
+            }
+        };
+        let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
+        let history = &History::new(self.workload, &recorded.results);
+        let sitting = Sitting { course, history, ..*self };
+        Ok(Some(sitting.explore(talk, &recorded.trace, &states, known, explored)?))
     }
 
     /// Goes through all moments of a recording.

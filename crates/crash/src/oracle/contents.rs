@@ -74,7 +74,7 @@ impl Case<'_> {
         for (from, to) in self.parts(&found, id, kept) {
             let covers = |kept: &Kept| kept.range.is_none_or(|(start, end)| start <= from && to <= end);
             let Some(kept) = latest(kept.iter().copied().filter(covers)) else { continue };
-            let values = self.values(id, kept.state, from);
+            let values = self.sources_at(id, kept.state, from);
             if from >= size {
                 if !values.contains(&None) && !file.is_loose {
                     short = Some((kept, to));
@@ -132,7 +132,7 @@ impl Case<'_> {
     }
 
     /// What may be at this byte of it since a state; `None` where it may end before.
-    fn values(&self, id: Id, state: usize, at: u64) -> BTreeSet<Option<Source>> {
+    fn sources_at(&self, id: Id, state: usize, at: u64) -> BTreeSet<Option<Source>> {
         let versions = self.history.contents(id, state, self.last);
         versions.into_iter().map(|contents| contents.and_then(|contents| contents.at(at))).collect()
     }

@@ -115,7 +115,8 @@ fn a_second_disk_of_another_model_is_a_cache_or_has_a_snapshot() {
     let suite = lab.suite("tiny", &format!("{KEPT_FILE}{SYNCED}"));
     let caches = ["ext4@writecache", "ext4@cache:mode=writeback", "ext4@bcache:mode=writeback"];
     let others = ["ext4@snapshot", "ext4@thin", "xfs@partition:start=63", "ext4@raid1:resync=running"];
-    let all = [&["ext4"], &caches[..], &others].concat();
+    let apart = ["ext4:external-journal", "xfs:external-log", "xfs:realtime"];
+    let all = [&["ext4"], &caches[..], &others, &apart].concat();
     let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", "hdd+nvme", "--repeat", "1"];
     let results = lab.run(&plan).ended_with(0).results();
     for name in &all {
@@ -125,6 +126,8 @@ fn a_second_disk_of_another_model_is_a_cache_or_has_a_snapshot() {
     for cache in caches {
         assert!(synced("ext4") > 5.0 * synced(cache), "{cache}: {} and {} s", synced("ext4"), synced(cache));
     }
+    let journal = synced("ext4:external-journal");
+    assert!(synced("ext4") > 1.3 * journal, "{} and {journal} s", synced("ext4"));
     // Before what mkfs wrote is written again, it is copied.
     let written = |name: &str| results.value(name, "write", "written_bytes");
     assert!(written("ext4@snapshot") > 1.02 * written("ext4"), "{} {}", written("ext4@snapshot"), written("ext4"));
@@ -148,6 +151,8 @@ fn layers_that_cannot_be_are_refused() {
     refused(&["--fs", "ext4@luks:iterations=3"], &["iterations=3: give one of", "1000"]);
     refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
     refused(&["--fs", "ext4@cache:disks=3"], &["takes 2 disks"]);
+    refused(&["--fs", "ext4:external-journal", "--disk", "ram"], &["its second disk needs a model"]);
+    refused(&["--fs", "ext4:external-journal@luks"], &["takes disks itself"]);
     refused(&["--fs", "ext4@raid5", "--disk", "hdd+ssd"], &["has 2 of the 3 disks that ext4@raid5 takes"]);
     refused(&["--fs", "ext4@cache", "--disk", "hdd+ram"], &["a disk in memory and one with a model"]);
     refused(&["--fs", "ext4@cache", "--disk", "hdd+sdd"], &["no disk named \"sdd\"", "did you mean ssd?"]);

@@ -189,12 +189,38 @@ pub struct Variant {
     /// Further mount options.
     #[serde(default)]
     pub mount: Vec<String>,
-    /// How many disks mkfs gets, if several: an array of the file system's own.
+    /// Further programs that its commands start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// The mkfs command in the place of the file system's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// How many disks it takes, if several: an array of the file system's own, of which mkfs gets all. In any command
+    /// `{second}` stands for the second one: then that is no part of the array, and mkfs gets the first alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disks: Option<u32>,
+    /// The check, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fsck: Option<Fsck>,
     /// What it needs after a power cut, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+}
+
+impl Variant {
+    /// The second of a guest's modelled disks. With disks in memory there is none of this name.
+    const SECOND: &str = "/dev/nbd2";
+
+    /// With the second disk in the place of its word.
+    pub fn on_disks(mut self) -> Variant {
+        let fsck = self.fsck.iter_mut().map(|fsck| &mut fsck.command);
+        let recovery = self.recovery.iter_mut().flat_map(|recovery| [&mut recovery.before_mount, &mut recovery.repair]);
+        let lists = [&mut self.mkfs, &mut self.mount, &mut self.command];
+        for word in lists.into_iter().chain(fsck).chain(recovery).flatten() {
+            *word = word.replace("{second}", Variant::SECOND);
+        }
+        self
+    }
 }
 
 /// A file system with its mkfs and mount options: the unit of comparison.
@@ -233,6 +259,12 @@ impl Configuration {
     /// Its layers on these disks.
     pub fn stack(&self, disks: Vec<String>) -> Stack<'_> {
         Stack::new(&self.base().layers, disks)
+    }
+
+    /// Whether its commands name the second disk, which is then no part of an array.
+    pub fn names_second_disk(&self) -> bool {
+        let words = self.filesystem.mkfs.iter().chain(&self.mkfs_options);
+        words.into_iter().any(|word| word.contains(Variant::SECOND))
     }
 
     /// How many disks it takes.
@@ -278,12 +310,13 @@ impl Configuration {
         self.filesystem.synced_lost.iter().find(is_it).filter(|_| is_usual)
     }
 
-    /// Single options beside the file system's own: words of mkfs arguments, and mount options.
+    /// Single options beside the file system's own: words of mkfs arguments, and mount options. Where a part of it lies is
+    /// none of them.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         let own = &self.filesystem.mount_options;
         let mount = self.mount_options.iter().filter(|option| !own.contains(option));
         let words = self.mkfs_options.iter().filter(|argument| !is_flag(argument)).chain(mount);
-        words.flat_map(|words| words.split(','))
+        words.flat_map(|words| words.split(',')).filter(|word| !word.contains(Variant::SECOND))
     }
 
     /// The fsck command for `device`, if the file system has one.

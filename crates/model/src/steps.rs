@@ -67,6 +67,7 @@ impl Configuration {
         for word in &filesystem.mkfs {
             match word.as_str() {
                 "{options}" => mkfs.extend(self.mkfs_options.iter().cloned()),
+                "{device}" if self.names_second_disk() => mkfs.push(site.device().to_owned()),
                 // Of its own array all.
                 "{device}" => mkfs.extend(site.devices.iter().cloned()),
                 _ => mkfs.extend(site.fill(std::slice::from_ref(word), "")),

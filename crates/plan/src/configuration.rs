@@ -122,7 +122,8 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
         } else {
             let variant = variant(&configuration.filesystem, part)
                 .map_err(|reason| wrong(text, below::misplaced(&configuration, part).unwrap_or(reason)))?
-                .clone();
+                .clone()
+                .on_disks();
             configuration.mkfs_options.extend(variant.mkfs);
             configuration.mount_options.extend(variant.mount);
             if variant.disks.is_some() && !configuration.layers.is_empty() {
@@ -131,7 +132,13 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
                 return Err(wrong(text, reason));
             }
             configuration.own_disks = variant.disks.or(configuration.own_disks);
-            configuration.filesystem.recovery = variant.recovery.or(configuration.filesystem.recovery);
+            let filesystem = &mut configuration.filesystem;
+            filesystem.tools.extend(variant.tools);
+            filesystem.recovery = variant.recovery.or(filesystem.recovery.take());
+            filesystem.fsck = variant.fsck.or(filesystem.fsck.take());
+            if !variant.command.is_empty() {
+                filesystem.mkfs = variant.command;
+            }
         }
     }
     below::limit(&mut configuration);

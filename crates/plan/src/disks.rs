@@ -47,8 +47,13 @@ pub fn is_list(given: &str) -> bool {
     parts(given).len() > 1 || given.contains('*')
 }
 
-/// Refuses a configuration that takes more disks than a list has.
-pub(crate) fn enough(disk: &Disk, kept: &[Configuration]) -> Result<()> {
+/// Refuses a configuration that takes more disks than a list has, or another kind of disk.
+pub(crate) fn suit(disk: &Disk, kept: &[Configuration]) -> Result<()> {
+    let apart = kept.iter().find(|one| one.names_second_disk());
+    if let Some(one) = apart.filter(|_| !disk.model.has_drive()) {
+        let reason = "its second disk needs a model; choose another --disk";
+        return Err(PlanError::Options(format!("{} on {}: {reason}", one.name, disk.name)));
+    }
     let listed = 1 + disk.others.len();
     let Some(more) = kept.iter().find(|one| is_list(&disk.name) && one.disks() as usize > listed) else {
         return Ok(());

@@ -57,7 +57,7 @@ pub(crate) fn planned(
     if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
         return Err(PlanError::Options(reason));
     }
-    disks::enough(&computer.disk, &rows.kept)?;
+    disks::suit(&computer.disk, &rows.kept)?;
     let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
     let (parameters, titles) = scaled(&mut suite, options, changed)?;
     brought::allowed(&suite, options.lab)?;

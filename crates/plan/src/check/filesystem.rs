@@ -116,7 +116,11 @@ fn variants(fs: &FileSystem, faults: &mut Vec<String>) {
         if variant.disks.is_some_and(|disks| !(2..=16).contains(&disks)) {
             faults.push(format!("variant {name:?}: disks is a number from 2 to 16"));
         }
-        if variant.mkfs.is_empty() && variant.mount.is_empty() {
+        let words = variant.mkfs.iter().chain(&variant.command).chain(&variant.mount);
+        if words.into_iter().any(|word| word.contains("{second}")) && variant.disks != Some(2) {
+            faults.push(format!("variant {name:?} names {{second}}: disks is 2"));
+        }
+        if variant.mkfs.is_empty() && variant.mount.is_empty() && variant.command.is_empty() {
             faults.push(format!("variant {name:?} changes nothing: give it mkfs or mount"));
         }
         if !variant.mkfs.is_empty() && !takes_options(fs) {

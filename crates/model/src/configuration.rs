@@ -209,7 +209,7 @@ pub struct Variant {
 
 impl Variant {
     /// The second of a guest's modelled disks. With disks in memory there is none of this name.
-    const SECOND: &str = "/dev/nbd2";
+    pub const SECOND: &str = "/dev/nbd2";
 
     /// With the second disk in the place of its word.
     pub fn on_disks(mut self) -> Variant {

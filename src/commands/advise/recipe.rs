@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mountmark_findings::advice::Recipe;
 use mountmark_findings::shell_word;
-use mountmark_model::{Configuration, Lab, Site};
+use mountmark_model::{Configuration, Lab, Site, Variant};
 use mountmark_plan::{Catalogue, PlanError, configurations_for};
 
 use super::search::Search;
@@ -17,7 +17,7 @@ const FOLDER: &str = "/FOLDER";
 
 /// How a configuration is made and mounted.
 pub fn of(made: &Configuration) -> Recipe {
-    if made.below.is_some() || made.filesystem.has_own_commands() {
+    if made.below.is_some() || made.filesystem.has_own_commands() || made.own_disks.is_some() {
         return Recipe { guest: by_guest(made, FOLDER).iter().map(|words| line(words)).collect(), ..Recipe::default() };
     }
     let stack = made.stack(disks(made));
@@ -45,6 +45,9 @@ fn by_guest(made: &Configuration, folder: &str) -> Vec<Vec<String>> {
     };
     out.extend([made.attach(&site), made.make(&site), made.mount(&site)].concat());
     out.retain(|words| !words.is_empty());
+    if let Some(second) = site.devices.get(1) {
+        out.iter_mut().flatten().for_each(|word| *word = word.replace(Variant::SECOND, second));
+    }
     out
 }
 
@@ -116,6 +119,8 @@ mod tests {
             ("zfs", "zpool create ", "mount "),
             ("overlay@xfs", "mkfs.xfs ", "sh -c "),
             ("gocryptfs", "mkfs.", "gocryptfs "),
+            ("btrfs:raid1", "mkfs.btrfs ", "mount "),
+            ("xfs:external-log", "mkfs.xfs ", "mount "),
         ] {
             let found = recipe(text);
             assert!(found.mkfs.is_none() && found.fstab.is_none(), "{found:?}");
@@ -123,5 +128,9 @@ mod tests {
             assert!(found.guest.iter().any(|line| line.starts_with(made)), "{text}: {found:?}");
             assert!(last.starts_with(mounted) && last.contains(FOLDER), "{text}: {found:?}");
         }
+        let has_both = |text: &str| recipe(text).guest.iter().any(|line| line.ends_with("/dev/DEVICE1 /dev/DEVICE2"));
+        assert!(has_both("btrfs:raid1") && !has_both("xfs:external-log"));
+        let log = recipe("xfs:external-log").guest;
+        assert!(log.iter().all(|line| line.contains("logdev=/dev/DEVICE2")), "{log:?}");
     }
 }

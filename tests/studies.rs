@@ -20,6 +20,9 @@ fn told(stderr: &str, study: &str) -> Vec<String> {
     lines.map(|(_, command)| command.to_owned()).collect()
 }
 
+/// What the disks of one study were.
+const ARRAY: &str = "raid5:disks=5:chunk=64KiB";
+
 #[test]
 fn every_study_is_repeated_by_the_commands_that_the_list_has() {
     let lab = Lab::without_guests();
@@ -64,7 +67,8 @@ fn a_study_names_its_options_and_what_its_claims_need() {
         of(name).iter().filter_map(|line| line.split("--suite ").nth(1)?.split(' ').next().map(str::to_owned)).collect()
     };
     assert_eq!(suites("linux-magazin-2004"), ["fsbench-2004", "fsbench-2004-real"]);
-    assert!(of("linux-magazin-2004").iter().all(|line| line.contains("--fs ext2,ext3:data=journal,jfs,reiserfs,xfs ")));
+    let array = ["ext2", "ext3:data=journal", "jfs", "reiserfs", "xfs"].map(|fs| format!("{fs}@{ARRAY}")).join(",");
+    assert!(of("linux-magazin-2004").iter().all(|line| line.contains(&format!(" --fs {array} "))), "{array}");
     assert_eq!(suites("wiki-2007"), ["wiki-2007", "wiki-2007-loop"]);
     assert_eq!(suites("'wiki-2007#bonnie-ext4'"), ["wiki-2007-real"]);
     assert_eq!(suites("hans-2006"), ["hans-2006"], "a claim about another study's suite is repeated with that study");
@@ -82,7 +86,8 @@ fn options_stand_in_the_place_of_the_studys_and_others_are_refused() {
     let dry = run(&otherwise).ended_with(0);
     dry.says(&[
         "1 of 1",
-        "otherwise than the study: --fs xfs (ext2,ext3:data=journal,jfs,reiserfs,xfs there), --scale 0.02 (1 there)",
+        "otherwise than the study: --fs xfs (ext2@raid5:disks=5:chunk=64KiB,",
+        "xfs@raid5:disks=5:chunk=64KiB there), --scale 0.02 (1 there)",
     ]);
     assert_eq!(told(&dry.stderr, "linux-magazin-2004").len(), 1, "{}", dry.text());
     assert!(dry.stdout.contains("machine: p4-2004"), "{}", dry.text());

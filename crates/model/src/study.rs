@@ -83,6 +83,9 @@ pub struct StudyRun {
     pub about: String,
     /// The measured configurations, in the study's order.
     pub filesystems: Vec<String>,
+    /// What lay below its file systems, as `--fs` takes it behind the `@`; nothing if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<String>,
     /// The suites that repeat it, if not the study's alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<String>,

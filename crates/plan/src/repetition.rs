@@ -85,7 +85,7 @@ pub fn repetition(catalogue: &Catalogue, study: &Study, run: &StudyRun) -> Vec<S
     for suite in suites.iter().copied().filter(is_there) {
         steps.push(Step::Run(Repeated {
             suite: suite.to_owned(),
-            filesystems: measured(study, run, suite),
+            filesystems: on_layers(measured(study, run, suite), run),
             machine: run.machine.clone().or_else(|| study.machine.clone()),
             disk_size: run.disk_size.or(study.disk_size),
             scale: scale(),
@@ -134,6 +134,14 @@ fn measured(study: &Study, run: &StudyRun, suite: &str) -> Vec<String> {
     match with_names {
         Some(run) => run.filesystems.clone(),
         None => named(study.claims.iter().flat_map(|claim| &claim.clauses).filter(about)),
+    }
+}
+
+/// The names with what lay below them.
+fn on_layers(names: Vec<String>, run: &StudyRun) -> Vec<String> {
+    match &run.layers {
+        Some(layers) => names.into_iter().map(|name| format!("{name}@{layers}")).collect(),
+        None => names,
     }
 }
 

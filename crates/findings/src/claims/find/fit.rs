@@ -65,9 +65,9 @@ impl<'a> Judges<'a> {
         Ok(ids.enumerate().zip(tables).map(stand).collect())
     }
 
-    /// The tables of these runs.
-    pub(crate) fn tables(&self) -> Vec<Table> {
-        self.run.into_iter().chain(self.earlier).map(Table::of_run).collect()
+    /// The tables of these runs, with the names of these studies.
+    pub(crate) fn tables(&self, studies: &[&Study]) -> Vec<Table> {
+        self.run.into_iter().chain(self.earlier).map(|run| Table::beside(studies, run)).collect()
     }
 
     /// What stands for the study's run at this place.

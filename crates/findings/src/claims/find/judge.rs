@@ -19,7 +19,7 @@ use crate::verdicts::find::contrast::Tested;
 /// Claims are in the order of the studies: first those of the study that the run's suite is named after, then those of
 /// others that it repeats.
 pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
-    let tables = judges.tables();
+    let tables = judges.tables(studies);
     let mut studies = studies.to_vec();
     let suite = judges.run.map(|run| &run.plan.suite);
     studies.sort_by_key(|study| (study.suite.as_ref() != suite, Some(&study.name) != suite));

@@ -29,7 +29,7 @@ pub const RESAMPLES: usize = 2000;
 /// study has no such run.
 pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) -> Option<StudyComparison> {
     let theirs = study.run(study_run)?;
-    let (published, measured) = (Table::of_study(study, &theirs.id), Table::of_run(run));
+    let (published, measured) = (Table::of_study(study, &theirs.id), Table::beside(&[study], run));
     let has_figures = |table: &Table, fs: &String| table.filesystems.contains(fs);
     let common: Vec<String> = theirs.filesystems.iter().filter(|fs| has_figures(&measured, fs)).cloned().collect();
     let without = |names: &[String], other: &[String]| -> Vec<String> {

@@ -46,6 +46,21 @@ impl Table {
         Table { filesystems, ..table }
     }
 
+    /// From a run that is held beside studies: file systems have the names of these, in which what lay below them is no part.
+    pub fn beside(studies: &[&Study], run: &RunRecord) -> Table {
+        let mut table = Table::of_run(run);
+        for layers in studies.iter().flat_map(|study| &study.runs).filter_map(|run| run.layers.as_ref()) {
+            let bare = |name: &String| name.strip_suffix(layers.as_str())?.strip_suffix('@').map(str::to_owned);
+            // Where both were measured, the bare name is taken.
+            let all = table.filesystems.clone();
+            let named = |name: &String| bare(name).filter(|bare| !all.contains(bare)).unwrap_or_else(|| name.clone());
+            table.filesystems = all.iter().map(named).collect();
+            let blocks = table.blocks.drain();
+            table.blocks = blocks.map(|((name, task, metric), row)| ((named(&name), task, metric), row)).collect();
+        }
+        table
+    }
+
     /// From one run of a study: its printed figures, each a block of its own.
     pub fn of_study(study: &Study, run: &str) -> Table {
         let filesystems = study.run(Some(run)).map_or_else(Vec::new, |run| run.filesystems.clone());

@@ -302,8 +302,7 @@ impl Configuration {
     /// measured it, or an option or another file system below may change it.
     pub fn synced_lost(&self, release: &str) -> Option<&SyncedLost> {
         let crash = self.filesystem.crash.as_ref();
-        let is_harmless =
-            |word: &str| crash.is_some_and(|documented| documented.harmless.iter().any(|one| one == word));
+        let is_harmless = |word: &str| crash.is_some_and(|documented| documented.is_harmless(word));
         let options: Vec<&str> = self.words().filter(|word| !is_harmless(word)).collect();
         let is_usual = self.below.as_deref().is_none_or(|below| Some(&below.name) == self.filesystem.below.as_ref());
         let is_it = |lost: &&SyncedLost| lost.is_of(release) && lost.option.as_deref().as_slice() == options;

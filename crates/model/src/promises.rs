@@ -216,14 +216,46 @@ pub struct Change {
     pub source: String,
 }
 
+/// Mount options of all file systems that change nothing of what a power cut may take, but for times of access: mount(8),
+/// FILESYSTEM-INDEPENDENT MOUNT OPTIONS.
+const HARMLESS: [&str; 19] = [
+    "async",
+    "atime",
+    "dev",
+    "diratime",
+    "exec",
+    "lazytime",
+    "noatime",
+    "nodev",
+    "nodiratime",
+    "noexec",
+    "nolazytime",
+    "norelatime",
+    "nostrictatime",
+    "nosuid",
+    "relatime",
+    "rw",
+    "silent",
+    "strictatime",
+    "suid",
+];
+
+/// Those that make more durable and nothing less: what is promised without them is promised.
+const SYNCHRONOUS: [&str; 2] = ["dirsync", "sync"];
+
 impl Documented {
+    /// Whether a word of mkfs arguments, or a mount option, changes nothing of what it promises.
+    pub fn is_harmless(&self, option: &str) -> bool {
+        HARMLESS.contains(&option) || self.harmless.iter().any(|harmless| harmless == option)
+    }
+
     /// What remains with some options, which are words of mkfs arguments and single mount options; `Err` is the first
     /// option of which nothing is documented.
     pub fn with<'a>(&self, options: impl Iterator<Item = &'a str>) -> Result<Promises, String> {
         let mut promises =
             Promises { levels: self.levels, exposes_stale: self.exposes_stale, ends_in_data: self.ends_in_data };
         for option in options {
-            if self.harmless.iter().any(|harmless| harmless == option) {
+            if self.is_harmless(option) || SYNCHRONOUS.contains(&option) {
                 continue;
             }
             let change = self.options.get(option).ok_or_else(|| option.to_owned())?;

@@ -106,7 +106,7 @@ fn overall(findings: &Findings, tests: usize) -> String {
 fn leaders(findings: &Findings) -> Vec<usize> {
     let count = match findings.overall.lead {
         Some(Lead::AllLevel) => usize::MAX,
-        Some(Lead::TwoLevel(_)) => 2,
+        Some(Lead::Shared { count, .. }) => count.min(FEW),
         Some(Lead::First { .. }) | None => 1,
     };
     findings.overall.ranking.iter().take(count).map(|rank| rank.configuration).collect()
@@ -146,21 +146,30 @@ pub(crate) fn usable_times(findings: &Findings, task: usize, order: &[usize]) ->
 fn kinds(findings: &Findings, categories: &[usize]) -> String {
     let kind = |at: &usize| {
         let found = &findings.categories[*at];
-        let first = found.ranking.iter().take(2);
         let name =
             |rank: &Rank| safety::say::named(findings, rank.configuration, |task| task.category == found.category);
-        let first: Vec<String> = first.map(name).collect();
+        let names = || found.ranking.iter().map(name);
         let name = metric::category(&found.category);
         let who = match found.lead {
             Some(Lead::AllLevel) => "all are level".to_owned(),
-            Some(Lead::TwoLevel(Level::Close)) => format!("{} are level", and(first)),
-            Some(Lead::TwoLevel(_)) => format!("{}, in no order that is shown", and(first)),
-            Some(Lead::First { .. }) | None => first.into_iter().next().unwrap_or_default(),
+            Some(Lead::Shared { count, level: Level::Close }) => format!("{} are level", few(names(), count)),
+            Some(Lead::Shared { count, .. }) => format!("{}, in no order that is shown", few(names(), count)),
+            Some(Lead::First { .. }) | None => names().next().unwrap_or_default(),
         };
         format!("{name}: {who}")
     };
     let all: Vec<String> = categories.iter().map(kind).collect();
     format!("First on average, by kind of work: {}.", all.join("; "))
+}
+
+/// Most that share a first place and are named.
+const FEW: usize = 3;
+
+/// "a, b and c", or "a, b and 3 more" of the first `count`.
+fn few(names: impl Iterator<Item = String>, count: usize) -> String {
+    let named = if count > FEW { FEW - 1 } else { count };
+    let more = (count > named).then(|| format!("{} more", count - named));
+    and(names.take(named).chain(more))
 }
 
 /// "a, b and 3 more", of tests.

@@ -125,8 +125,10 @@ fn overall(view: &View) -> Option<Places> {
     })
 }
 
+/// An axis for those that are drawn: the last of many may be far away.
 fn covering(places: &[Place]) -> AxisScale {
-    AxisScale::covering(places.iter().flat_map(|place| [place.value, place.interval.map_or(0.0, |found| found.high)]))
+    let shown = places.iter().take(SHOWN);
+    AxisScale::covering(shown.flat_map(|place| [place.value, place.interval.map_or(0.0, |found| found.high)]))
 }
 
 /// A square for each promise: full if made, empty if not.

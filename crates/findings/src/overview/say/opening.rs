@@ -7,7 +7,7 @@ use crate::found::Findings;
 use crate::overview::find::Conclusion;
 use crate::overview::say;
 use crate::overview::say::kind::kind;
-use crate::overview::say::usable_times;
+use crate::overview::say::{few, usable_times};
 use crate::rankings::find::rank::{Lead, Level};
 use crate::{effects, safety};
 
@@ -93,14 +93,15 @@ pub(crate) fn title(findings: &Findings) -> String {
                     format!("{} of {count} {things} are level{over}", findings.overall.ranking.len())
                 }
                 Lead::AllLevel => format!("{count} {things} are level{over}"),
-                Lead::TwoLevel(Level::Close) if count > 2 => {
-                    format!("{one} and {other} are level, and come first{of}{over}")
+                Lead::Shared { count: first, level } => {
+                    let names = few(findings.overall.ranking.iter().map(|rank| name(rank.configuration)), first);
+                    match level {
+                        Level::Close if count > first => format!("{names} are level, and come first{of}{over}"),
+                        Level::Close => format!("{names} are level{over}"),
+                        _ if count > first => format!("{names} come first{of}{over}, in no order that is shown"),
+                        _ => format!("{names}: no order is shown{over}"),
+                    }
                 }
-                Lead::TwoLevel(Level::Close) => format!("{one} and {other} are level{over}"),
-                Lead::TwoLevel(_) if count > 2 => {
-                    format!("{one} and {other} come first{of}{over}, in no order that is shown")
-                }
-                Lead::TwoLevel(_) => format!("{one} and {other}: no order is shown{over}"),
                 Lead::First { .. } => {
                     let repeat = if findings.measured > 1 { "" } else { " in one repeat" };
                     format!(
@@ -155,8 +156,15 @@ mod tests {
         let mut found = crate::tests::page::findings(&run);
         for (lead, wanted) in [
             (Lead::First { everywhere: true }, "ext4 is first of 3 file systems, 2.00 times ahead of xfs"),
-            (Lead::TwoLevel(Level::Close), "ext4 and xfs are level, and come first of 3 file systems"),
-            (Lead::TwoLevel(Level::NotShown), "ext4 and xfs come first of 3 file systems, in no order that is shown"),
+            (
+                Lead::Shared { count: 2, level: Level::Close },
+                "ext4 and xfs are level, and come first of 3 file systems",
+            ),
+            (
+                Lead::Shared { count: 2, level: Level::NotShown },
+                "ext4 and xfs come first of 3 file systems, in no order that is shown",
+            ),
+            (Lead::Shared { count: 3, level: Level::Unsteady }, "ext4, xfs and jfs: no order is shown"),
             (Lead::AllLevel, "3 file systems are level"),
         ] {
             found.overall.lead = Some(lead);

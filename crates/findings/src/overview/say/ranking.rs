@@ -5,6 +5,7 @@ use mountmark_document::number::{interval, percent, ratio, share};
 use crate::figures::find::basis::{Basis, Category};
 use crate::figures::say as metric;
 use crate::found::Findings;
+use crate::overview::say::few;
 use crate::overview::say::kind::kind;
 use crate::rankings::find::rank::{Lead, Level, Rank};
 use crate::safety;
@@ -41,21 +42,24 @@ impl Ranking<'_> {
                 let things = kind(self.findings)[1];
                 format!("all {count} {things} are level: {average} they are less than {matters} apart")
             }
-            Lead::TwoLevel(level) => {
+            Lead::Shared { count, level } => {
                 let why = match level {
                     Level::Unsteady => {
                         let kept = share(first.resampled.unwrap_or_default());
                         format!("the first place stays the same in only {kept} of resamplings of the repeats")
                     }
                     Level::Close => format!("they are less than {matters} apart"),
-                    Level::NotShown => "the repeats show no difference between them".to_owned(),
+                    Level::NotShown => "the repeats show no difference to the first".to_owned(),
                 };
                 let related = match level {
                     Level::Close => "are level",
                     Level::Unsteady | Level::NotShown => "come first, in no order that is shown",
                 };
-                let (first, second) = (score(first), score(second));
-                format!("{one} and {other} {related}: {average} {first} and {second} {times} ({why}){last}")
+                let names = few(self.ranking.iter().map(|rank| self.name(rank)), count);
+                let between = if count > 2 { "to" } else { "and" };
+                let scores = format!("{} {between} {}", score(first), score(&self.ranking[count - 1]));
+                let last = if count < self.ranking.len() { last } else { String::new() };
+                format!("{names} {related}: {average} {scores} {times} ({why}){last}")
             }
             Lead::First { everywhere: true } => {
                 let then = format!("{average} {} {times}{}", ratio(second.score), self.certain(second));

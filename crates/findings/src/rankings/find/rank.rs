@@ -68,14 +68,15 @@ pub struct Overall {
 pub enum Lead {
     /// All are closer than the smallest difference that matters.
     AllLevel,
-    TwoLevel(Level),
+    /// The first `count` of them share the first place: two or more.
+    Shared { count: usize, level: Level },
     First {
         /// Whether it is the best in every test.
         everywhere: bool,
     },
 }
 
-/// Why two count as level.
+/// Why the first ones count as level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Level {
     /// The first place changes too often under resampling of repeats.
@@ -91,12 +92,16 @@ impl Lead {
     pub(crate) fn of(ranking: &[Rank], options: &Options) -> Option<Lead> {
         let [first, second, ..] = ranking else { return None };
         let is_close = |rank: &Rank| rank.score / first.score < 1.0 + options.matters;
-        let overlaps = second.interval.as_ref().is_some_and(|found| found.low <= first.score);
+        let overlaps = |rank: &Rank| rank.interval.as_ref().is_some_and(|found| found.low <= first.score);
+        let shared = |is_with: &dyn Fn(&Rank) -> bool, level| {
+            let count = 1 + ranking[1..].iter().take_while(|rank| is_with(rank)).count();
+            Lead::Shared { count: count.max(2), level }
+        };
         Some(match () {
             () if ranking.last().is_some_and(|last| ranking.len() > 2 && is_close(last)) => Lead::AllLevel,
-            () if is_close(second) => Lead::TwoLevel(Level::Close),
-            () if first.resampled.is_some_and(|share| share < options.level) => Lead::TwoLevel(Level::Unsteady),
-            () if overlaps => Lead::TwoLevel(Level::NotShown),
+            () if is_close(second) => shared(&is_close, Level::Close),
+            () if first.resampled.is_some_and(|share| share < options.level) => shared(&overlaps, Level::Unsteady),
+            () if overlaps(second) => shared(&overlaps, Level::NotShown),
             // Logarithms of equal figures cancel exactly, their sums only up to rounding.
             () => Lead::First { everywhere: first.score < 1.0 + 1e-9 },
         })

@@ -65,6 +65,13 @@ pub fn and<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     }
 }
 
+/// `a, b and c` of the first `count` names, and of more than `most` the first ones and how many more: `a, b and 3 more`.
+pub fn and_more(names: impl Iterator<Item = String>, count: usize, most: usize) -> String {
+    let named = if count > most { most - 1 } else { count };
+    let more = (count > named).then(|| format!("{} more", count - named));
+    and(names.take(named).chain(more))
+}
+
 /// With a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();

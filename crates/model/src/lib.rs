@@ -44,6 +44,7 @@ mod study;
 mod suite;
 mod target;
 mod tuning;
+mod variant;
 mod vary;
 mod visible;
 pub mod words;
@@ -54,7 +55,7 @@ pub use ageing::AgeingProfile;
 pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
 pub use claim::{Among, Answered, Claim, Clause, Limits, Needs, Over, POINTS, Test};
 pub use conditions::Conditions;
-pub use configuration::{Configuration, FileSystem, Fsck, Variant};
+pub use configuration::{Configuration, FileSystem, Fsck};
 pub use corpus::{
     Bring, Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, Own, RealisedCorpus,
 };
@@ -92,6 +93,7 @@ pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Column, Direction, Parameter, Peak, PrintedFigure, RateOf, Source, Suite, SuiteFigure, Task};
 pub use target::{Identity, Target};
 pub use tuning::TuningOption;
+pub use variant::Variant;
 pub use vary::{Vary, VaryPoint};
 pub use visible::{is_hidden, shortened, visible};
 pub use work::{Place, Work, WorkTimes};

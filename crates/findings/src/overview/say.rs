@@ -7,7 +7,7 @@ pub(crate) mod kind;
 pub(crate) mod opening;
 mod ranking;
 
-use mountmark_document::number::{and, capital};
+use mountmark_document::number::{and, and_more, capital};
 use mountmark_model::{Metric, counted};
 
 use crate::figures::find::TaskFindings;
@@ -21,7 +21,7 @@ use crate::missing::say::named;
 use crate::overview::find::Conclusion;
 use crate::overview::say::kind::kind;
 use crate::overview::say::ranking::Ranking;
-use crate::rankings::find::rank::{CategoryFindings, Lead, Level, Rank};
+use crate::rankings::find::rank::{CategoryFindings, FEW, Lead, Level, Rank};
 use crate::safety;
 use crate::verdicts::find::verdict::Gap;
 use crate::verdicts::say::{beside, median};
@@ -152,8 +152,8 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
         let name = metric::category(&found.category);
         let who = match found.lead {
             Some(Lead::AllLevel) => "all are level".to_owned(),
-            Some(Lead::Shared { count, level: Level::Close }) => format!("{} are level", few(names(), count)),
-            Some(Lead::Shared { count, .. }) => format!("{}, in no order that is shown", few(names(), count)),
+            Some(Lead::Shared { count, level: Level::Close }) => format!("{} are level", and_more(names(), count, FEW)),
+            Some(Lead::Shared { count, .. }) => format!("{}, in no order that is shown", and_more(names(), count, FEW)),
             Some(Lead::First { .. }) | None => names().next().unwrap_or_default(),
         };
         format!("{name}: {who}")
@@ -162,21 +162,9 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
     format!("First on average, by kind of work: {}.", all.join("; "))
 }
 
-/// Most that share a first place and are named.
-const FEW: usize = 3;
-
-/// "a, b and c", or "a, b and 3 more" of the first `count`.
-fn few(names: impl Iterator<Item = String>, count: usize) -> String {
-    let named = if count > FEW { FEW - 1 } else { count };
-    let more = (count > named).then(|| format!("{} more", count - named));
-    and(names.take(named).chain(more))
-}
-
 /// "a, b and 3 more", of tests.
 fn named_tests(findings: &Findings, tests: &[usize]) -> String {
-    let named = tests.iter().take(NAMED).map(|task| findings.tasks[*task].id.clone());
-    let more = tests.len().saturating_sub(NAMED);
-    and(named.chain((more > 0).then(|| format!("{more} more"))))
+    and_more(tests.iter().map(|task| findings.tasks[*task].id.clone()), tests.len(), NAMED)
 }
 
 /// The ranking of a category, and unranked configurations and tests.

@@ -64,7 +64,7 @@ fn needs_guest(configuration: &Configuration) -> Option<String> {
             format!("{}, which has commands of its own,", configuration.filesystem.name)
         }
         (Some(layer), _) => format!("the layer {}", layer.name),
-        (None, Some(disks)) => format!("an array of {disks} disks"),
+        (None, Some(disks)) => format!("a file system on {disks} disks"),
         (None, None) => return None,
     };
     Some(format!(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{FileSystem, Fsck, Recovery};
+use crate::{FileSystem, Fsck, Recovery, Variant};
 
 fn filesystem(mkfs: &[&str]) -> FileSystem {
     let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -199,22 +199,26 @@ fn the_catalogues_own_commands_are_accepted() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         let filesystem: FileSystem = toml::from_str(&text).unwrap();
         let variants = filesystem.variants.values().cloned();
-        for variant in variants.chain([Default::default()]) {
+        for variant in variants.chain([Default::default()]).map(Variant::on_disks) {
+            let mkfs = if variant.command.is_empty() { filesystem.mkfs.clone() } else { variant.command };
+            // What goes through a shell is not looked into, so it is for guests alone; so are commands of its own, and disks
+            // beside the one under test.
+            let is_script = mkfs.first().is_some_and(|program| program == "sh");
+            let is_for_guests = is_script || filesystem.has_own_commands() || variant.disks.is_some();
             let configuration = Configuration {
                 name: filesystem.name.clone(),
                 mkfs_options: variant.mkfs,
                 mount_options: filesystem.mount_options.iter().chain(&variant.mount).cloned().collect(),
                 filesystem: FileSystem {
+                    mkfs,
                     recovery: variant.recovery.or(filesystem.recovery.clone()),
+                    fsck: variant.fsck.or(filesystem.fsck.clone()),
                     ..filesystem.clone()
                 },
                 layers: Vec::new(),
-                own_disks: None,
+                own_disks: variant.disks,
                 below: None,
             };
-            // What goes through a shell is not looked into, so it is for guests alone; so are commands of its own.
-            let is_script = filesystem.mkfs.first().is_some_and(|program| program == "sh");
-            let is_for_guests = is_script || filesystem.has_own_commands();
             assert_eq!(foreign(&configuration).is_some(), is_for_guests, "{}", configuration.name);
             seen += 1;
         }

@@ -1,14 +1,14 @@
 //! What a report opens with: a title and a sentence that say what was found, the few conclusions that a reader needs
 //! beside it, and the rest, which is folded or follows below.
 
-use mountmark_document::number::{and, counted, ratio};
+use mountmark_document::number::{and, and_more, counted, ratio};
 
 use crate::found::Findings;
 use crate::overview::find::Conclusion;
 use crate::overview::say;
 use crate::overview::say::kind::kind;
-use crate::overview::say::{few, usable_times};
-use crate::rankings::find::rank::{Lead, Level};
+use crate::overview::say::usable_times;
+use crate::rankings::find::rank::{FEW, Lead, Level};
 use crate::{effects, safety};
 
 /// How many further conclusions stand beside the answer.
@@ -94,7 +94,8 @@ pub(crate) fn title(findings: &Findings) -> String {
                 }
                 Lead::AllLevel => format!("{count} {things} are level{over}"),
                 Lead::Shared { count: first, level } => {
-                    let names = few(findings.overall.ranking.iter().map(|rank| name(rank.configuration)), first);
+                    let names =
+                        and_more(findings.overall.ranking.iter().map(|rank| name(rank.configuration)), first, FEW);
                     match level {
                         Level::Close if count > first => format!("{names} are level, and come first{of}{over}"),
                         Level::Close => format!("{names} are level{over}"),

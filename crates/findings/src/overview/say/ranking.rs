@@ -1,13 +1,12 @@
 //! The sentence of a ranking: who leads, by how much, who is next and who is last.
 
-use mountmark_document::number::{interval, percent, ratio, share};
+use mountmark_document::number::{and_more, interval, percent, ratio, share};
 
 use crate::figures::find::basis::{Basis, Category};
 use crate::figures::say as metric;
 use crate::found::Findings;
-use crate::overview::say::few;
 use crate::overview::say::kind::kind;
-use crate::rankings::find::rank::{Lead, Level, Rank};
+use crate::rankings::find::rank::{FEW, Lead, Level, Rank};
 use crate::safety;
 
 /// A ranking of two or more, `of` a category or of all tests: this adds how the average is computed, and intervals.
@@ -55,7 +54,7 @@ impl Ranking<'_> {
                     Level::Close => "are level",
                     Level::Unsteady | Level::NotShown => "come first, in no order that is shown",
                 };
-                let names = few(self.ranking.iter().map(|rank| self.name(rank)), count);
+                let names = and_more(self.ranking.iter().map(|rank| self.name(rank)), count, FEW);
                 let between = if count > 2 { "to" } else { "and" };
                 let scores = format!("{} {between} {}", score(first), score(&self.ranking[count - 1]));
                 let last = if count < self.ranking.len() { last } else { String::new() };

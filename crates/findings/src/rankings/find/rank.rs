@@ -63,6 +63,9 @@ pub struct Overall {
     pub unranked: Vec<usize>,
 }
 
+/// Most that share the first place and are named.
+pub const FEW: usize = 3;
+
 /// How the first places of a ranking relate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lead {

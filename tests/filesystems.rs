@@ -13,7 +13,7 @@ const EXPECTED: [&str; 16] = [
 const UNAVAILABLE: [&str; 5] = ["hpfs", "ufs", "hfsplus", "bcachefs", "reiser4"];
 
 /// Those on a folder whose mount needs nothing of the disk: the file system below is mounted by then.
-const ON_FOLDER: [&str; 5] = ["bindfs", "fuse-overlayfs", "gocryptfs", "mergerfs", "overlay"];
+const ON_FOLDER: [&str; 6] = ["bindfs", "fuse-overlayfs", "gocryptfs", "mergerfs", "overlay", "sshfs"];
 
 const FILE_BYTES: f64 = 1_048_576.0;
 const TASKS: &str = r#"

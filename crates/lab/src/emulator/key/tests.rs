@@ -107,12 +107,10 @@ fn changed(cell: &Value, at: &str) -> Option<Cell> {
         let mut new = cell.clone();
         *new.pointer_mut(at).unwrap() = candidate;
         if let Some(disk) = at.strip_suffix("/model") {
-            // Another model has other parameters.
-            new.pointer_mut(disk)
-                .unwrap()
-                .as_object_mut()
-                .unwrap()
-                .retain(|field, _| !["flash", "hdd"].contains(&&field[..]));
+            // Another model has other parameters: in a table of a disk, or beside the model.
+            let disk = new.pointer_mut(disk).unwrap().as_object_mut().unwrap();
+            let is_disk = disk.contains_key("name");
+            disk.retain(|field, _| field == "model" || is_disk && !["flash", "hdd"].contains(&&field[..]));
         }
         serde_json::from_value(new).ok().filter(|new| *new != was)
     })

@@ -9,7 +9,7 @@ use mountmark_model::{Corpus, Disk, Machine, Metric, Processor, Scale, Source, S
 
 use crate::bounds::{MOST_REPEATS, RAM_UNIT, is_word, too_many_tasks};
 use crate::options::parameters;
-use crate::{brought, figures, tasks, title};
+use crate::{brought, figures, is_list, tasks, title};
 
 /// Variables that are set for tasks, or that change the behaviour of the shell and the standard programs.
 const RESERVED: [&str; 31] = [
@@ -232,7 +232,12 @@ pub(crate) fn machine(machine: &Machine) -> Vec<String> {
 }
 
 pub(crate) fn disk(disk: &Disk) -> Vec<String> {
-    disk.model.check().err().map(|fault| fault.to_string()).into_iter().collect()
+    let mut faults: Vec<String> =
+        disk.models().filter_map(|model| model.check().err()).map(|fault| fault.to_string()).collect();
+    if !disk.others.is_empty() && !is_list(&disk.name) {
+        faults.push("others: a file describes one disk; --disk lists several, as in hdd+ssd".into());
+    }
+    faults
 }
 
 /// No checks here: the crate that generates corpora knows what it can generate.

@@ -115,6 +115,14 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_one_disk() {
+        let list = given("hdd+ssd").unwrap();
+        assert!(crate::check::disk(&list).is_empty());
+        let file = Disk { name: "mine".into(), ..list };
+        assert!(crate::check::disk(&file)[0].contains("a file describes one disk"));
+    }
+
+    #[test]
     fn a_list_that_cannot_be_is_refused_with_its_reason() {
         for (text, reason) in [
             ("hdd*0", "NAME*NUMBER"),

@@ -55,9 +55,8 @@ pub(crate) fn suit(disk: &Disk, kept: &[Configuration]) -> Result<()> {
         return Err(PlanError::Options(format!("{} on {}: {reason}", one.name, disk.name)));
     }
     let listed = 1 + disk.others.len();
-    let Some(more) = kept.iter().find(|one| is_list(&disk.name) && one.disks() as usize > listed) else {
-        return Ok(());
-    };
+    let more = kept.iter().find(|one| one.disks() as usize > listed);
+    let Some(more) = more.filter(|_| is_list(&disk.name)) else { return Ok(()) };
     Err(PlanError::Options(format!(
         "--disk {} has {listed} of the {} disks that {} takes; one name alone is the model of all",
         disk.name,

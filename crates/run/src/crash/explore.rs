@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use anyhow::Result;
 use mountmark_crash::campaign::{Explored, Fault, Finding, Reason, Told};
+use mountmark_crash::moment::Moment;
 use mountmark_crash::oracle::{History, Level, Promises};
 use mountmark_crash::order::Order;
-use mountmark_crash::stateless;
 use mountmark_crash::states::{Choice, Device, Epoch, Fault as DeviceFault, ImageId, State, States};
 use mountmark_crash::trace::Trace;
-use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
+use mountmark_crash::{stateless, verdict};
 use mountmark_guest::questions::Recorded;
 use mountmark_model::{Configuration, FileOutcome};
 use mountmark_random::Stream;
@@ -24,7 +24,6 @@ use super::recording::{Recording, Under, record, recover};
 use super::rehearsal::{Rehearsal, rehearse};
 use super::rounds::{self, Open, share};
 use super::witness_client::WitnessClient;
-use mountmark_crash::moment::Moment;
 
 /// Most images of one tier at one moment of a recovery.
 const AGAIN: usize = 32;
@@ -72,7 +71,9 @@ pub fn explore(
     }
     let devices = course.device.in_turn(&recorded.trace);
     for (device, left) in devices.iter().copied().zip((1..=devices.len()).rev()) {
-        if flow != Flow::On || device == course.device || Instant::now() > course.deadline {
+        let is_late = flow == Flow::On && device != course.device && Instant::now() > course.deadline;
+        explored.cut_short |= is_late;
+        if flow != Flow::On || device == course.device || is_late {
             break;
         }
         sitting.device = Some(device);

@@ -85,6 +85,36 @@ fn figures_hold_until_the_program_does_more() {
     assert_eq!(exported.as_array().unwrap().iter().filter(of_tool).count(), 1, "{exported}");
 }
 
+/// With an emulator that says of itself that it is one without the profiler.
+fn with_old_emulator(lab: Lab) -> Lab {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("qemu-system-x86_64")).find(|file| file.exists());
+    let emulator = found.expect("an emulator").display().to_string();
+    let says = "QEMU emulator version 8.2.2 (Debian 1:8.2.2)";
+    let script =
+        format!("#!/bin/sh\n[ \"$*\" != --version ] || {{ echo '{says}'; exit; }}\nexec {emulator} \"$@\"\n");
+    program(&lab, "bin/qemu-system-x86_64", &script);
+    let bin = lab.path("bin");
+    lab.with_programs(&bin)
+}
+
+#[test]
+fn without_a_profiler_figures_are_judged_and_it_is_said_that_no_cause_is_named() {
+    let Some(lab) = Lab::with_guests("without_a_profiler_figures_are_judged", 1) else { return };
+    let lab = with_old_emulator(at_home(lab));
+    let no_profiler = "the profiler needs QEMU 10 or newer, and this is \"QEMU emulator version 8.2.2";
+    program(&lab, "tool", WORK);
+    let save = ["save", "bench.toml", "--fs", "ext2", "--repeat", "1", "--conditions", "fixed", "--with", "./tool"];
+    let saved = baseline(&lab, &[&save[..], &["--", "./tool"]].concat()).ended_with(0);
+    saved.says(&["bench.toml will have figures alone, and a check names no cause", no_profiler, "figures of 1 cell"]);
+    program(&lab, "tool", &format!("{WORK}dd if=/dev/zero of=big bs=4k count=24 oflag=sync status=none\n"));
+    let worse = baseline(&lab, &["check", "bench.toml"]).ended_with(1);
+    worse.says(&["the cause is not known: the file has no profiles", "regression: ext2, tool"]);
+    let out = lab.out().to_string_lossy().into_owned();
+    let asked = ["advise", "--dry-run", "--out", &out, "--fs", "ext4", "--", "true"];
+    lab.command(&asked).ended_with(0).says(&["nothing will say why a file system is faster", no_profiler]);
+}
+
 #[test]
 fn what_is_no_baseline_is_refused() {
     let lab = at_home(Lab::without_guests());

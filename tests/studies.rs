@@ -102,6 +102,9 @@ fn options_stand_in_the_place_of_the_studys_and_others_are_refused() {
     budget.says(&["otherwise than the study: --budget 120s (not said)"]);
     assert!(budget.stdout.contains("--budget 120s"), "{}", budget.text());
     assert_eq!(told(&budget.stderr, "journaling-2010").len(), 5, "{}", budget.text());
+    // Figures of a precision need more repeats than the study made.
+    let precise = run(&["--study", "hans-2006", "--fs", "ext4", "--precision", "2%"]).ended_with(0);
+    precise.says(&["--repeat 5 (3 there)"]);
     // The same value is nothing else than the study's.
     let same = run(&["--study", "hans-2006", "--scale", "1", "--machine", "celeron-2006"]).ended_with(0);
     assert!(!same.stderr.contains("otherwise"), "{}", same.text());

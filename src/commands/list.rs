@@ -57,7 +57,7 @@ enum Kind {
     Agreements,
     /// Ranges of what work costs on real machines: whether an order holds within them is said beside it
     Costs,
-    /// Files of file systems in use, for `--age geriatrix:NAME`: how old, how large, how deep
+    /// Files of file systems in use, for `--age geriatrix:NAME,overwrites=N`: how old, how large, how deep
     Ageing,
     /// Promises that power cuts showed to be broken, and the commands that show it
     Faults,

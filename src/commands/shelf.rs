@@ -16,7 +16,7 @@ use crate::common::{self, WrongUse};
 /// List, check, copy and evict measured cells that are kept on shelves
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark shelf list                       your own shelf, in the cache\n  mountmark shelf check --shelf /nfs/cells   whether each cell is what its name says\n  mountmark shelf export /media/stick/cells  copy your cells to another shelf\n  mountmark shelf import /media/stick/cells  copy its cells to yours\n  mountmark shelf prune 500MiB               evict the cells used least lately\n\nA shelf is a folder of measured cells, each under a hash of all that determines its figures. `mountmark run` takes cells from your own shelf, and from those that --shelf names."
+    after_help = "Examples:\n  mountmark shelf list                       your own shelf, in the cache\n  mountmark shelf check --shelf /nfs/cells   whether each cell is what its name says\n  mountmark shelf export /media/stick/cells  copy your cells to another shelf\n  mountmark shelf import /media/stick/cells  copy its cells to yours\n  mountmark shelf prune 500MiB               remove the oldest cells, until so much is left\n\nA shelf is a folder of measured cells, each under a hash of all that determines its figures. `mountmark run` takes cells from your own shelf, and from those that --shelf names."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -50,11 +50,11 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
-    /// Remove the cells that were written, or taken from your own shelf, least lately
+    /// Remove the oldest cells. On your own shelf, a cell that a run took counts as new
     Prune {
         /// How much may stay
         keep: Option<Bytes>,
-        /// Remove those that were not used for so many days, too
+        /// Remove all that are older than so many days
         #[arg(long, value_name = "DAYS")]
         older: Option<u64>,
     },

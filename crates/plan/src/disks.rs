@@ -17,7 +17,13 @@ pub fn disk(catalogue: &Catalogue, machine: &Machine, given: Option<&str>) -> Re
     let mut all: Vec<Disk> = Vec::new();
     let mut about: Vec<String> = Vec::new();
     for part in parts(given) {
-        let (name, count) = counted(&part).map_err(PlanError::Options)?;
+        let wrong = || {
+            PlanError::Options(format!(
+                "--disk {given}: {part:?} is no disk of a list; give NAME, or NAME*NUMBER for 1 to {MOST} of them, with \
+                 changes before the *: hdd*5, ssd:flush=0*2+hdd"
+            ))
+        };
+        let (name, count) = counted(&part).ok_or_else(wrong)?;
         let one = what_if::disk(catalogue, machine, name)?;
         about.push(if count > 1 { format!("{count} times {}", one.about) } else { one.about.clone() });
         all.extend(std::iter::repeat_n(one, count));
@@ -80,12 +86,11 @@ fn parts(given: &str) -> Vec<String> {
     parts
 }
 
-/// A disk's name and changes, and how many there are of it.
-fn counted(part: &str) -> std::result::Result<(&str, usize), String> {
+/// A disk's name and changes, and how many there are of it; `None` if that is not how it is written.
+fn counted(part: &str) -> Option<(&str, usize)> {
     let (name, count) = part.rsplit_once('*').unwrap_or((part, "1"));
-    let wrong = || format!("--disk {part}: give NAME or NAME*NUMBER, such as hdd*5, with changes before the *");
-    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(wrong)?;
-    if name.is_empty() { Err(wrong()) } else { Ok((name, count)) }
+    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count))?;
+    (!name.is_empty()).then_some((name, count))
 }
 
 #[cfg(test)]
@@ -129,7 +134,7 @@ mod tests {
             ("hdd*20+ssd*20", "more than 32"),
             ("hdd*2:seek=0.5", "before the *"),
             ("*2", "NAME*NUMBER"),
-            ("hdd+", "NAME*NUMBER"),
+            ("hdd+", "--disk hdd+: \"\" is no disk"),
             ("hdd+sdd", "sdd"),
             ("hdd+ram", "in memory"),
         ] {

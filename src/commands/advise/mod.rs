@@ -23,8 +23,9 @@ use mountmark_findings::advice::{Advice, Advised, Candidate, OnMachines, Screene
 use mountmark_findings::why::{explain, say};
 use mountmark_findings::{Gain, Survive};
 use mountmark_lab::SILENCE_LIMIT;
+use mountmark_lab::emulator::Profiler;
 use mountmark_model::facts::Topic;
-use mountmark_model::{Configuration, FileSystem};
+use mountmark_model::{Bytes, Configuration, FileSystem};
 use mountmark_plan::{Catalogue, configurations, fill_percent};
 use mountmark_record::RunRecord;
 
@@ -88,6 +89,9 @@ pub struct Arguments {
     /// The disk under test instead of the machine's
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
+    /// Size of the disk, in every situation [default: what the work needs, and at least 2GiB]
+    #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = common::disk_size)]
+    disk_size: Option<Bytes>,
     /// The guest's kernel, as after `run --kernel`
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     kernel: String,
@@ -166,6 +170,10 @@ pub fn run(given: Arguments) -> Result<u8> {
         return Ok(common::FAILED);
     };
     search.runs.check(&chosen)?;
+    if let Err(reason) = Profiler::available() {
+        say!("mountmark: nothing will say why a file system is faster: {reason:#}");
+        search.runs.no_profiles = Some(format!("{reason:#}"));
+    }
     if arguments.dry_run {
         common::print(&candidates::told(&catalogue, &chosen, &search.race.left_out)?)?;
         return Ok(common::DONE);
@@ -211,6 +219,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     let made = own.first().context("a configuration has a name")?;
     let run = search.runs.latest.as_ref().context("something was measured")?;
     let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
+    let disk = run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default();
     let beside = |candidate: &Candidate| {
         let gain = if candidate.name == name { Some(Gain::NONE) } else { gain(&candidate.name).map(Gain::inverse) };
         Some(search.race.tried(candidate, gain?))
@@ -220,7 +229,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     Ok(Advice {
         work: search.work(),
         machine: arguments.machine.clone(),
-        disk: run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default(),
+        disk: arguments.disk_size.map_or(disk.clone(), |size| format!("{disk} of {size}")),
         seed: arguments.seed,
         room: arguments.room.clone(),
         age: arguments.age.clone(),

@@ -33,6 +33,8 @@ pub struct Runs<'a> {
     pub stopped: Option<u8>,
     /// What was chosen, if the user chose none.
     pub scale: Option<String>,
+    /// Why there are no profiles, if there can be none.
+    pub no_profiles: Option<String>,
     shelf: ShelfOptions,
     begin: Instant,
     /// Wall seconds of a cell, as the latest runs say.
@@ -51,6 +53,7 @@ impl<'a> Runs<'a> {
             versions: BTreeMap::new(),
             stopped: None,
             scale: None,
+            no_profiles: None,
             // What this search measures itself, it does not measure twice.
             shelf: arguments.shelf.clone().since_now(),
             begin: Instant::now(),
@@ -121,7 +124,8 @@ impl<'a> Runs<'a> {
             add("--jobs", &jobs.to_string());
         }
         // The disk of the first run, so that cells of the others are the same where their configuration is. More work needs more.
-        if let Some(size) = self.disk_size.filter(|_| !more.contains(&"--scale")) {
+        let kept = self.disk_size.filter(|_| !more.contains(&"--scale"));
+        if let Some(size) = arguments.disk_size.or(kept) {
             add("--disk-size", &size.0.to_string());
         }
         words.extend(more.iter().map(|word| (*word).to_owned()));

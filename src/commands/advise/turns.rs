@@ -52,7 +52,12 @@ fn names(answer: &Candidate, others: &[String]) -> Vec<String> {
 /// there is no time for it, or nothing beside it.
 pub fn profiled(search: &mut Search, answer: &Candidate, others: &[String]) -> Result<Option<RunRecord>> {
     let names = names(answer, others);
-    if others.is_empty() || search.runs.does_not_fit(names.len(), 0.0, &format!("why it is faster, and {WHAT}")) {
+    let what = format!("why it is faster, and {WHAT}");
+    if let Some(reason) = search.runs.no_profiles.as_ref().filter(|_| !others.is_empty()) {
+        search.runs.not_asked.push(format!("{what}: {reason}"));
+        return Ok(None);
+    }
+    if others.is_empty() || search.runs.does_not_fit(names.len(), 0.0, &what) {
         return Ok(None);
     }
     say!("mountmark: looking for what makes the difference");

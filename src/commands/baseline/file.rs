@@ -84,6 +84,11 @@ impl Baseline {
         })
     }
 
+    /// Whether it tells where time went.
+    pub fn has_ledgers(&self) -> bool {
+        !self.time.is_empty()
+    }
+
     /// Refuses a file in whose place no baseline can be put, before anything is measured.
     pub fn check(path: &Path) -> Result<()> {
         written::check("baseline save", path, "baseline", &|start| start.starts_with(HEAD))

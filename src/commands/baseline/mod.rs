@@ -12,6 +12,7 @@ use mountmark_findings::baseline::{Gate, Reason};
 use mountmark_findings::changes::{Changes, changes};
 use mountmark_findings::why::{Ledger, explain, say};
 use mountmark_lab::SILENCE_LIMIT;
+use mountmark_lab::emulator::Profiler;
 use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 
@@ -90,7 +91,11 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
     let words = words(&file)?;
     Baseline::check(&file)?;
     let folder = from_file(&file)?;
-    let store = run.set_profiled();
+    let profiler = Profiler::available();
+    if let Err(reason) = &profiler {
+        say!("mountmark: {} will have figures alone, and a check names no cause: {reason:#}", file.display());
+    }
+    let store = run.set_profiled(profiler.is_ok());
     let measured = match run::unseen(&run, &common::own_command_line())? {
         Ok(measured) => measured,
         Err(code) => return Ok(code),
@@ -102,7 +107,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
         return Ok(common::FAILED);
     }
     let stop = Stop::on_signals()?;
-    let Some(ledgers) = ledgers(&measured, &store, &stop, &|_, _| true)? else { return Ok(stop.code()) };
+    let Some(ledgers) = ledgers(&measured, &store, &stop, &|_, _| profiler.is_ok())? else { return Ok(stop.code()) };
     let baseline = Baseline::of(&measured, folder, words, &ledgers)?;
     let text = baseline.text()?;
     written::write_whole(&file, &text)?;
@@ -156,8 +161,13 @@ fn check(arguments: &Check) -> Result<u8> {
         say!("mountmark: nothing could be judged: {}", unjudged(&found));
         return Ok(common::CANNOT_RUN);
     }
-    let Some(causes) = causes(&baseline, (&before, &now), (&found, arguments.fail_on), &store, &stop)? else {
-        return Ok(stop.code());
+    let causes = match causes(&baseline, (&before, &now), (&found, arguments.fail_on), &store, &stop) {
+        Ok(Some(causes)) => causes,
+        Ok(None) => return Ok(stop.code()),
+        Err(reason) => {
+            say!("mountmark: the cause is not known: {reason:#}");
+            Vec::new()
+        }
     };
     let gate = Gate { changes: &found, limit: arguments.fail_on, causes: &causes };
     let failures = gate.failures();
@@ -192,6 +202,9 @@ fn causes(
         beyond.iter().any(|change| change.configuration == configuration && change.task == task)
     };
     let is_kept = before.id.as_str() == baseline.run(now).id.as_str();
+    if is_kept && !baseline.has_ledgers() && !found.beyond(limit).is_empty() {
+        bail!("the file has no profiles; save it anew where the emulator can profile, which is QEMU 10");
+    }
     let Some(after) = ledgers(now, store, stop, &is_wanted)? else { return Ok(None) };
     let measured = if is_kept { Some(Vec::new()) } else { ledgers(before, store, stop, &is_wanted)? };
     let Some(measured) = measured else { return Ok(None) };

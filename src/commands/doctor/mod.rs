@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use mountmark_lab::emulator::qemu;
+use mountmark_lab::emulator::{Profiler, qemu};
 use mountmark_lab::image::kernel::{DEFAULT, Kernel};
 use mountmark_lab::image::packages::{Lists, Packages};
 use mountmark_lab::{cache, child};
@@ -131,7 +131,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     common::print(if works {
         "\nThe virtual lab can work: mountmark run\n"
     } else {
-        "\nThe virtual lab cannot work until what is missing or broken is mended.\n"
+        "\nThe virtual lab cannot work until what is missing or broken is fixed.\n"
     })?;
     Ok(if works { common::DONE } else { common::CANNOT_RUN })
 }
@@ -160,7 +160,14 @@ fn emulator(_: &Machine) -> Finding {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     match text.lines().next() {
-        Some(version) if output.status.success() => Finding::new(State::Ok, version),
+        Some(version) if output.status.success() => match Profiler::check(version) {
+            Ok(()) => Finding::new(State::Ok, version),
+            Err(reason) => {
+                let mut finding = Finding::new(State::Note, version);
+                finding.details = vec!["run, compare and crash work; why, bisect, advise and baseline name no cause".into()];
+                finding.mend(format!("{reason:#}"))
+            }
+        },
         _ => Finding::new(State::Broken, format!("{} does not start: {}", qemu::PROGRAM, last_line(&output.stderr)))
             .mend(format!("{} --reinstall", install("qemu-system-x86"))),
     }

@@ -108,7 +108,7 @@ impl Session<'_> {
         if result.is_err() {
             let resume = self.resume(id);
             say!(
-                "mountmark: run {id} has failed and keeps what has ended; when its error is mended, {resume} the others"
+                "mountmark: run {id} has failed and keeps what has ended; when its cause is removed, {resume} the others"
             );
         }
         // Of two errors, report the first.

@@ -95,8 +95,8 @@ pub struct Arguments {
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
     fill: Option<String>,
     /// Age the file system before the tasks by a history of file operations, untimed, in the folder `aged`: seed:N, a made-up
-    /// source tree with N commits; git:PATH,commits=N, the last N of a repository; geriatrix:PROFILE,overwrites=N, files
-    /// of a profile (`mountmark list ageing`) written over N times; copy: before one of them, the tree that it ends with on a
+    /// source tree with N commits; git:PATH,commits=N, the last N of a repository; geriatrix:PROFILE,overwrites=N,size=SIZE,
+    /// files of a profile (`mountmark list ageing`) that take SIZE (256 MiB), written over N times; copy: before one of them, the tree that it ends with on a
     /// new file system; none. Several with commas are crossed: none,copy:seed:1000,seed:1000
     #[arg(long, value_name = "HISTORY")]
     age: Option<String>,
@@ -251,9 +251,9 @@ pub fn of_words(words: &[String], jobs: Option<usize>, store: &StoreOptions) -> 
 }
 
 impl Arguments {
-    /// With the profiler. Returns where the run is kept.
-    pub fn set_profiled(&mut self) -> StoreOptions {
-        self.lab = self.lab.clone().with_profiler(true);
+    /// With the profiler or without. Returns where the run is kept.
+    pub fn set_profiled(&mut self, profiled: bool) -> StoreOptions {
+        self.lab = self.lab.clone().with_profiler(profiled);
         self.store.clone()
     }
 

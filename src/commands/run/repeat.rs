@@ -143,6 +143,11 @@ fn instead(arguments: &Arguments, step: &Step) -> (Step, Vec<String>) {
     if let Some(repeats) = arguments.repeat {
         put("--repeat", repeats.to_string(), again.repeats.map(|count| count.to_string()));
         again.repeats = Some(repeats);
+    } else if let Some(least) = arguments.sampling.least().filter(|_| again.vary.is_none()) {
+        // The study's number may be too small to tell how precise its figures are.
+        let repeats = again.repeats.unwrap_or_default().max(least);
+        put("--repeat", repeats.to_string(), again.repeats.map(|count| count.to_string()));
+        again.repeats = Some(repeats);
     }
     if let [vary] = &arguments.vary[..] {
         put("--vary", vary.clone(), again.vary.clone());

@@ -55,6 +55,11 @@ impl SamplingOptions {
         }
     }
 
+    /// The least number of repeats, if figures are to have a precision.
+    pub fn least(&self) -> Option<u32> {
+        self.precision.map(|_| Sampling::LEAST)
+    }
+
     /// Whether figures decide how many repeats there are.
     pub fn is_sampled(&self) -> bool {
         self.precision.is_some() || self.budget.is_some()

@@ -130,9 +130,10 @@ pub fn named(option: &str, text: &Path, wanted: Access) -> Result<Folder> {
     Folder::open(&path, wanted).map_err(|error| wrong(option, error))
 }
 
-/// What is wrong with the value of an option. What the system refuses is no wrong use.
+/// What is wrong with the value of an option. What the system refuses is no wrong use; a file that is not there is.
 pub fn wrong(option: &str, error: anyhow::Error) -> anyhow::Error {
-    let is_refused = error.chain().any(|cause| cause.is::<std::io::Error>());
+    let refused = |cause: &std::io::Error| cause.kind() != std::io::ErrorKind::NotFound;
+    let is_refused = error.chain().filter_map(|cause| cause.downcast_ref()).any(refused);
     if is_refused { error } else { WrongUse(format!("{option}: {error:#}")).into() }
 }
 

@@ -13,7 +13,7 @@ use mountmark_model::{DeviceRecord, format_bytes, format_seconds, protocol_task}
 
 use crate::device::find::Iostat;
 use crate::device::page::map::{Picture, Shades};
-use crate::device::show::{COLUMNS, Use, iostat, lacking};
+use crate::device::show::{COLUMNS, Row, Use, iostat, lacking, layout_score};
 use crate::figures::find::TaskFindings;
 use crate::view::{View, label};
 
@@ -47,7 +47,8 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
         }
         let row = |(name, record): (String, &DeviceRecord)| {
             let seconds = record.seconds();
-            (name, format_seconds(seconds), Iostat::of(&record.totals(), seconds))
+            let found = Iostat::of(&record.totals(), seconds);
+            Row { name, seconds: format_seconds(seconds), found, layout_score: layout_score(record) }
         };
         let members = members(view, &uses);
         let alone = members.iter().map(|(name, record)| (name.clone(), record));

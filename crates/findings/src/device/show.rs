@@ -89,7 +89,8 @@ impl Use {
 /// Iostat's columns in words.
 pub(crate) const COLUMNS: &str = "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests a \
      second, MiB a second, mean size in KiB, mean wait in ms from a request's arrival at the device to its completion \
-     (r: read, w: write, d: discard, f: flush), mean queue, and the share of the time that the device was busy";
+     (r: read, w: write, d: discard, f: flush), mean queue, and the share of the time that the device was busy; behind them \
+     %inorder, the share of reads that begin where the one before ended (dynamic layout score)";
 
 /// Why records are incomplete, each reason once.
 pub(crate) fn lacking<'a>(records: impl Iterator<Item = &'a DeviceRecord>) -> Vec<&'a str> {
@@ -105,21 +106,42 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Block {
         of.iter().for_each(|record| totals.add(&record.totals()));
         let seconds: f64 = of.iter().map(|record| record.seconds()).sum();
         let mean = figure(seconds / of.len() as f64);
-        (!of.is_empty()).then(|| (heading(&name).into_owned(), mean, Iostat::of(&totals, seconds)))
+        let scores: Vec<f64> = of.iter().filter_map(|record| layout_score(record)).collect();
+        let row = || Row {
+            name: heading(&name).into_owned(),
+            seconds: mean,
+            found: Iostat::of(&totals, seconds),
+            layout_score: mountmark_stats::summary::mean(&scores),
+        };
+        (!of.is_empty()).then(row)
     };
     iostat(String::new(), configurations(run).into_iter().filter_map(row).collect())
 }
 
-/// Iostat's columns: a name, seconds, and the figures of each row.
-pub(crate) fn iostat(caption: String, rows: Vec<(String, String, Iostat)>) -> Block {
-    let has_discards = rows.iter().any(|(_, _, found)| found.discard.rate > 0.0);
+/// A row of a table of devices.
+pub(crate) struct Row {
+    /// Whose it is.
+    pub name: String,
+    /// How long it was looked at, with its unit or in seconds.
+    pub seconds: String,
+    /// Its figures.
+    pub found: Iostat,
+    /// From 0 to 1, if it is known.
+    pub layout_score: Option<f64>,
+}
+
+/// A row for each, in iostat's columns.
+pub(crate) fn iostat(caption: String, rows: Vec<Row>) -> Block {
+    let has_discards = rows.iter().any(|row| row.found.discard.rate > 0.0);
+    let has_scores = rows.iter().any(|row| row.layout_score.is_some());
     let mut head: Vec<&str> = vec!["", "s"];
     head.extend(["r/s", "rMiB/s", "rareq-sz", "r_await", "w/s", "wMiB/s", "wareq-sz", "w_await"]);
     if has_discards {
         head.extend(["d/s", "dMiB/s", "dareq-sz", "d_await"]);
     }
     head.extend(["f/s", "f_await", "aqu-sz", "%util"]);
-    let rows = rows.into_iter().map(|(name, seconds, found)| {
+    head.extend(has_scores.then_some("%inorder"));
+    let rows = rows.into_iter().map(|Row { name, seconds, found, layout_score }| {
         let mut row = vec![name, seconds];
         row.extend(columns(&found.read));
         row.extend(columns(&found.write));
@@ -128,9 +150,17 @@ pub(crate) fn iostat(caption: String, rows: Vec<(String, String, Iostat)>) -> Bl
         }
         row.extend([figure(found.flush.rate), wait(&found.flush), figure(found.queue)]);
         row.push(format!("{:.1}", found.utilisation));
+        if has_scores {
+            row.push(layout_score.map_or("-".into(), |share| format!("{:.1}", 100.0 * share)));
+        }
         row
     });
     Block::Table(Table { caption, look: "iostat", ..Table::new(head, rows, 1, Last::Figure) })
+}
+
+/// The layout score of a disk; several together have none.
+pub(crate) fn layout_score(record: &DeviceRecord) -> Option<f64> {
+    record.layout_score().filter(|_| record.more.is_empty())
 }
 
 /// Rate, MiB per second, mean KiB, mean ms.
@@ -156,6 +186,8 @@ struct Used<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lacking: Option<&'a str>,
     iostat: Columns,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout_score_percent: Option<f64>,
     slice_seconds: f64,
     slices: Vec<Columns>,
     sizes: Vec<Size>,
@@ -269,6 +301,7 @@ fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Used<'a> {
         durable_seconds: record.durable as f64 / 1e9,
         lacking: record.lacking.as_deref(),
         iostat: columns_of(&record.totals(), record.seconds()),
+        layout_score_percent: layout_score(record).map(|share| 100.0 * share),
         slice_seconds,
         slices: record.slices.iter().map(|slice| columns_of(slice, slice_seconds)).collect(),
         sizes: sizes.collect(),

@@ -66,9 +66,25 @@ impl Profiler {
     /// no paths of calls, which takes less time on this machine.
     pub fn open(options: Options, callers: bool) -> Result<Profiler> {
         let lab = Emulator::open(Lab::DEFAULT, options)?;
-        let help = child::output(Command::new(PROGRAM).arg("-help"), child::QUICK)?;
-        profile::check_emulator(&lab.qemu, &String::from_utf8_lossy(&help.stdout))?;
+        Profiler::check(&lab.qemu)?;
         Ok(Profiler { lab, callers, codes: Mutex::default(), kept: Mutex::default() })
+    }
+
+    /// Whether the emulator of this machine has what the profiler needs.
+    ///
+    /// # Errors
+    /// That it has not, with the package that has it; or that there is no emulator.
+    pub fn available() -> Result<()> {
+        Profiler::check(&qemu::version()?)
+    }
+
+    /// The same of an emulator that says this of its version.
+    ///
+    /// # Errors
+    /// As [`Profiler::available`].
+    pub fn check(version: &str) -> Result<()> {
+        let help = child::output(Command::new(PROGRAM).arg("-help"), child::QUICK)?;
+        profile::check_emulator(version, &String::from_utf8_lossy(&help.stdout))
     }
 
     /// The same lab without a profiler.

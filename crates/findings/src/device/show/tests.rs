@@ -20,7 +20,7 @@ fn found(cell: u32, task: &str, reads: u64) -> DeviceUse {
         iteration: 0,
         record: DeviceRecord {
             fua: None,
-            followed: None,
+            followed: Some(reads / 2),
             size: 96 << 20,
             returned: 500_000_000,
             durable: 600_000_000,
@@ -42,8 +42,9 @@ fn a_table_holds_the_columns_of_all_repeats() {
     let text = written(&Device { run: &run, uses: &[&uses[..], &[found(0, "mkfs", 0)]].concat() }, "table", 200);
     let line = text.lines().find(|line| line.starts_with("ext4 ")).unwrap();
     // 400 reads in two seconds, 4 KiB each, a millisecond each; the device is busy for a quarter of the time.
+    // Of 99 and of 299 reads behind another, 50 and 150 follow it.
     let words: Vec<&str> = line.split_whitespace().collect();
-    let expected = "ext4 1.00 200 0.78 4.00 1.00 0 0 - - 1.00 2.00 0.50 25.0";
+    let expected = "ext4 1.00 200 0.78 4.00 1.00 0 0 - - 1.00 2.00 0.50 25.0 50.3";
     assert_eq!(words, expected.split(' ').collect::<Vec<_>>(), "{text}");
     assert!(text.contains("r_await") && !text.contains("d_await"), "{text}");
     assert!(text.contains("Half of it was not seen.") && text.contains("by mkfs."), "{text}");
@@ -59,6 +60,7 @@ fn json_holds_slices_sizes_and_map() {
     assert_eq!((&one["configuration"], &one["task"], &one["repeat"]), (&"xfs".into(), &"001".into(), &0.into()));
     assert_eq!(one["slices"][0]["read"]["requests"], 10);
     assert_eq!(one["iostat"]["read"]["mean_wait_seconds"], 0.001);
+    assert_eq!(one["layout_score_percent"].as_f64().unwrap().round(), 56.0);
     assert_eq!(one["sizes"], serde_json::json!([{"operation": "read", "from_bytes": 4096, "requests": 10}]));
     assert_eq!(one["map"]["fields"], serde_json::json!([[0, 3, 4096, 0]]));
     assert_eq!(one["lacking"], "Half of it was not seen.");

@@ -91,8 +91,7 @@ fn with_old_emulator(lab: Lab) -> Lab {
     let found = std::env::split_paths(&path).map(|folder| folder.join("qemu-system-x86_64")).find(|file| file.exists());
     let emulator = found.expect("an emulator").display().to_string();
     let says = "QEMU emulator version 8.2.2 (Debian 1:8.2.2)";
-    let script =
-        format!("#!/bin/sh\n[ \"$*\" != --version ] || {{ echo '{says}'; exit; }}\nexec {emulator} \"$@\"\n");
+    let script = format!("#!/bin/sh\n[ \"$*\" != --version ] || {{ echo '{says}'; exit; }}\nexec {emulator} \"$@\"\n");
     program(&lab, "bin/qemu-system-x86_64", &script);
     let bin = lab.path("bin");
     lab.with_programs(&bin)

@@ -279,8 +279,9 @@ fn keys_that_are_none_are_refused_first() {
     ] {
         lab.run(&["--suite", &suite, "--fs", "ext4", option, file]).ended_with(2).says(&[option, reason]);
     }
-    lab.run(&["--suite", &suite, "--fs", "ext4", "--sign", "/nonexistent"])
-        .ended_with(3)
-        .says(&["cannot read the key"]);
+    for option in ["--sign", "--trust"] {
+        let ran = lab.run(&["--suite", &suite, "--fs", "ext4", option, "/nonexistent"]).ended_with(2);
+        ran.says(&[option, "/nonexistent", "No such file"]);
+    }
     lab.command(&["shelf", "key", &key, "--name", "a#b"]).ended_with(2).says(&["one line without #"]);
 }

@@ -113,6 +113,11 @@ impl Campaign {
         names.filter_map(|name| name.strip_prefix(FAILED).map(str::to_owned)).collect()
     }
 
+    /// Removes it: no worker was started for it.
+    pub fn forget(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
     /// Notes that workers were started.
     pub fn note(&mut self, names: Vec<String>, count: usize) -> Result<()> {
         self.stored.workers.extend(names);

@@ -112,7 +112,7 @@ entries! {
     Layer layers layers::faults;
     Suite suites check::suite;
     Machine machines check::machine;
-    Disk disks check::disk;
+    Disk disks check::file_of_disk;
     Corpus corpora check::corpus;
     Study studies study::faults;
     MachineAgreement accords MachineAgreement::faults;

@@ -1,7 +1,7 @@
 //! Checks of well-formed definitions: sentences that say how to correct a fault.
 
 pub(crate) mod filesystem;
-mod own_steps;
+pub(crate) mod own_steps;
 
 use std::collections::BTreeSet;
 
@@ -231,6 +231,15 @@ pub(crate) fn machine(machine: &Machine) -> Vec<String> {
     faults
 }
 
+pub(crate) fn file_of_disk(found: &Disk) -> Vec<String> {
+    let mut faults = disk(found);
+    if found.name.contains([',', '+', '*', ':']) {
+        faults.push(format!("the name {:?} has a , + * or :, which --disk has for lists and changes", found.name));
+    }
+    faults
+}
+
+/// What is wrong with a disk, or a list of them.
 pub(crate) fn disk(disk: &Disk) -> Vec<String> {
     let mut faults: Vec<String> =
         disk.models().filter_map(|model| model.check().err()).map(|fault| fault.to_string()).collect();

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 
 use mountmark_cells::Plan;
 use mountmark_model::facts::Facts;
-use mountmark_model::{Configuration, FileSystem, KnownFault, Lab, Variant, heading, split, words};
+use mountmark_model::{Configuration, FileSystem, KnownFault, Lab, heading, split, words};
 
 use crate::bounds::is_word;
+use crate::parts::{Parts, own_mkfs, own_mount, variant};
 use crate::{Catalogue, PlanError, Result, below, layers};
 
 /// The configurations of `--fs`, which may be given more than once, in the order written.
@@ -106,7 +107,7 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
         own_disks: None,
         below: on.below.map(Box::new),
     };
-    let mut used = BTreeSet::new();
+    let (mut used, mut parts) = (BTreeSet::new(), Parts::default());
     for part in options.into_iter().flat_map(|options| split(options, '+')) {
         let part = part.trim();
         if part.is_empty() {
@@ -118,12 +119,14 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
         if let Some(arguments) = part.strip_prefix("mkfs=") {
             own_mkfs(&mut configuration, arguments).map_err(|reason| wrong(text, reason))?;
         } else if let Some(options) = part.strip_prefix("mount=") {
-            own_mount(&mut configuration, options).map_err(|reason| wrong(text, reason))?;
+            let given = own_mount(&mut configuration, options).map_err(|reason| wrong(text, reason))?;
+            parts.add(part, None, &given).map_err(|reason| wrong(text, reason))?;
         } else {
             let variant = variant(&configuration.filesystem, part)
                 .map_err(|reason| wrong(text, below::misplaced(&configuration, part).unwrap_or(reason)))?
                 .clone()
                 .on_disks();
+            parts.add(part, Some(&variant), &variant.mount).map_err(|reason| wrong(text, reason))?;
             configuration.mkfs_options.extend(variant.mkfs);
             configuration.mount_options.extend(variant.mount);
             if variant.disks.is_some() && !configuration.layers.is_empty() {
@@ -143,44 +146,6 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
     }
     below::limit(&mut configuration);
     Ok(configuration)
-}
-
-/// Adds arguments of the user's own to the command that makes the file system.
-fn own_mkfs(configuration: &mut Configuration, arguments: &str) -> std::result::Result<(), String> {
-    if arguments.trim().is_empty() {
-        return Err("mkfs= is followed by nothing; give arguments, such as mkfs=-O ^has_journal".into());
-    }
-    let filesystem = &configuration.filesystem;
-    if !filesystem.mkfs.iter().any(|argument| argument == "{options}") {
-        return Err(format!("the catalogue's mkfs command of {} takes no arguments", filesystem.name));
-    }
-    configuration.mkfs_options.extend(arguments.split_whitespace().map(plain));
-    Ok(())
-}
-
-/// Adds mount options of the user's own.
-fn own_mount(configuration: &mut Configuration, options: &str) -> std::result::Result<(), String> {
-    let options = plain(options);
-    if options.is_empty() || options.contains(char::is_whitespace) || options.split(',').any(str::is_empty) {
-        return Err("mount= needs options without spaces, such as mount=noatime".into());
-    }
-    if !below::takes_mount_options(&configuration.filesystem) {
-        return Err(format!("the catalogue's commands that mount {} take no options", configuration.filesystem.name));
-    }
-    configuration.mount_options.extend(options.split(',').map(str::to_owned));
-    Ok(())
-}
-
-fn variant<'a>(filesystem: &'a FileSystem, name: &str) -> std::result::Result<&'a Variant, String> {
-    filesystem.variants.get(name).ok_or_else(|| {
-        let fs = &filesystem.name;
-        let known = filesystem.variants.keys().cloned().collect::<Vec<_>>().join(", ");
-        let known = match known.as_str() {
-            "" => format!("{fs} has no variants"),
-            known => format!("{fs} has the variants {known}"),
-        };
-        format!("{name:?} is no variant; {known}; options of your own are written mkfs=ARGUMENTS and mount=OPTIONS")
-    })
 }
 
 /// Equal names, or made and mounted alike without distinct labels.
@@ -219,7 +184,7 @@ pub fn control(configurations: &[Configuration]) -> Option<String> {
 }
 
 /// `text` without the escaping backslashes.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {

@@ -3,7 +3,7 @@
 //! called `ext4#SIDE`: so everything that compares configurations compares sides.
 
 use mountmark_cells::{Plan, PlannedCell};
-use mountmark_model::{Age, Factor, Level, Own, SideComputer, Suite, Vary, heading, labelled_as, split};
+use mountmark_model::{Age, Factor, Level, Own, SideComputer, Suite, Vary, heading, labelled_as};
 
 use crate::order::block;
 use crate::plan::{Changed, planned};
@@ -50,35 +50,6 @@ pub enum SideChange {
     Fill(u32),
     /// As [`Options::age`].
     Age(Option<Age>),
-}
-
-/// What `--options` has for the file systems as they are.
-const DEFAULTS: &str = "defaults";
-
-/// Each configuration of `texts`, the values of `--fs`, with each of the options of a list with commas, which are written
-/// as behind a `:` there: `defaults,mount=noatime`.
-///
-/// # Errors
-/// A list of fewer than two.
-pub fn with_options(texts: &[String], options: &str) -> Result<Vec<String>> {
-    let levels: Vec<&str> = split(options, ',').into_iter().map(str::trim).collect();
-    if levels.len() < 2 || levels.contains(&"") {
-        return Err(PlanError::Options(format!(
-            "--options {options}: give two or more with commas between them, such as {DEFAULTS},mount=noatime"
-        )));
-    }
-    let with = |name: &str, level: &str| {
-        let (body, label) = match split(name, '#')[..] {
-            [body, label] => (body, format!("#{label}")),
-            _ => (name, String::new()),
-        };
-        // Options of the file system stand before its layers.
-        let (body, layers) = body.split_at(split(body, '@')[0].len());
-        let sign = if split(body, ':').len() > 1 { '+' } else { ':' };
-        if level == DEFAULTS { name.to_owned() } else { format!("{body}{sign}{level}{layers}{label}") }
-    };
-    let names = texts.iter().flat_map(|text| split(text, ',')).map(str::trim).filter(|name| !name.is_empty());
-    Ok(names.flat_map(|name| levels.iter().map(move |level| with(name, level))).collect())
 }
 
 /// A combination of levels.
@@ -323,28 +294,4 @@ fn computers(plans: &[Plan]) -> Vec<SideComputer> {
     let computer = |plan: &Plan| SideComputer { kernel: plan.kernel.clone(), machine: plan.machine.clone() };
     let computers: Vec<SideComputer> = plans.iter().map(computer).collect();
     if computers.iter().all(|other| *other == computers[0]) { Vec::new() } else { computers }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_are_crossed_with_file_systems() {
-        let texts = ["ext4, xfs#mine".to_owned(), "ext3:data=journal".to_owned()];
-        let crossed = with_options(&texts, r"defaults,mount=noatime\,sync").unwrap();
-        let noatime = r"mount=noatime\,sync";
-        let wanted = [
-            "ext4".to_owned(),
-            format!("ext4:{noatime}"),
-            "xfs#mine".to_owned(),
-            format!("xfs:{noatime}#mine"),
-            "ext3:data=journal".to_owned(),
-            format!("ext3:data=journal+{noatime}"),
-        ];
-        assert_eq!(crossed, wanted);
-        for few in ["", "defaults", "defaults,", "mount=noatime"] {
-            assert!(with_options(&texts, few).is_err(), "{few}");
-        }
-    }
 }

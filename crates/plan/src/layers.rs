@@ -9,6 +9,7 @@ use mountmark_model::{FileSystem, Layer, StackedLayer, names, split};
 
 use crate::bounds::is_word;
 use crate::check::null;
+use crate::check::own_steps::braced;
 use crate::error::listed;
 use crate::{Catalogue, PlanError};
 
@@ -92,6 +93,10 @@ pub(crate) fn faults(layer: &Layer) -> Vec<String> {
                 None => faults.push(format!("{field}: a command is empty")),
             }
             faults.extend(command.iter().find_map(|word| null(field, word)));
+            let is_known = |word: &&str| OWN.contains(word) || layer.options.contains_key(*word);
+            for word in command.iter().flat_map(|word| braced(word)).filter(|word| !is_known(word)) {
+                faults.push(format!("{field}: {{{word}}} stands for nothing here: it is no option of the layer"));
+            }
         }
     }
     if layer.attach.is_empty() || layer.detach.is_empty() {
@@ -120,9 +125,12 @@ pub(crate) fn faults(layer: &Layer) -> Vec<String> {
     faults
 }
 
+/// Words in braces that each command of a layer gets.
+const OWN: [&str; 4] = ["device", "devices", "name", "number"];
+
 /// Whether commands have the word for something else, or `--fs` has.
 fn is_taken(key: &str) -> bool {
-    ["device", "devices", "name", "number", "mkfs", "mount"].contains(&key)
+    OWN.contains(&key) || ["mkfs", "mount"].contains(&key)
 }
 
 #[cfg(test)]

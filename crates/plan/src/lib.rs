@@ -27,9 +27,11 @@ mod layers;
 mod matrix;
 mod more;
 mod needs;
+mod option_levels;
 mod options;
 mod order;
 mod parse;
+mod parts;
 mod plan;
 mod repetition;
 mod restart;
@@ -48,14 +50,13 @@ pub use catalogue::{Catalogue, Entry, Origin};
 pub use check::parameter_fault;
 pub use command::{CommandLine, put_command, written_suite};
 pub use configuration::{configurations, configurations_for, control};
-pub use crossed::{
-    CrossedFactor, CrossedLevel, SideChange, check_factors, plain, plan_with, side_computers, with_options,
-};
+pub use crossed::{CrossedFactor, CrossedLevel, SideChange, check_factors, plain, plan_with, side_computers};
 pub use disks::{disk, is_list};
 pub use error::PlanError;
 pub use fill::fill_percent;
 pub use kind::Kind;
 pub use more::{next_block, with_sampling};
+pub use option_levels::with_options;
 pub use options::{CorpusRequest, Options, Realise};
 pub use order::repeat_seed;
 pub use plan::plan;

@@ -65,9 +65,7 @@ pub(crate) fn planned(
     restart::allowed(&suite, options.lab, &computer.disk)?;
 
     let rows = rows.that_suit(&suite, &parameters)?;
-    if let Some(given) = options.disk_size {
-        given_size_suits(given, &rows.kept, &computer, &suite, options, &[])?;
-    }
+    options.disk_size.map_or(Ok(()), |given| computer.suits(given))?;
     let corpora = realise_all(corpus.as_ref(), options, realise)?;
     let facts: Vec<RealisedCorpus> = corpora.iter().map(|(_, facts)| facts.clone()).collect();
     let (Rows { kept, skipped }, disk_size) = rows.that_hold(&facts, catalogue, &computer, &suite, options)?;
@@ -315,7 +313,6 @@ fn given_size_suits(
     options: &Options,
     corpora: &[RealisedCorpus],
 ) -> Result<()> {
-    computer.suits(given)?;
     let needs = |configuration: &&Configuration| size::least_of(suite, options, corpora, configuration);
     let Some(hungriest) = kept.iter().max_by_key(needs).filter(|configuration| needs(configuration) > given.0) else {
         return Ok(());

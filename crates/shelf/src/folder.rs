@@ -62,17 +62,17 @@ impl Folder {
     /// # Errors
     /// A folder with other things in it, or of another version.
     pub fn open(path: &Path, access: Access) -> Result<Folder> {
-        Folder::check(path, access)?;
+        Folder::check(path, access, true)?;
         let folder = Folder { path: path.to_owned(), access, names: Mutex::default() };
         folder.look()?;
         Ok(folder)
     }
 
-    /// The same without looking at what is there.
+    /// The same without looking at the entries; with `make` a shelf that is to be written is made if it is missing.
     ///
     /// # Errors
     /// As [`Folder::open`].
-    pub fn check(path: &Path, access: Access) -> Result<()> {
+    pub fn check(path: &Path, access: Access, make: bool) -> Result<()> {
         let shown = path.display();
         let marker = path.join(MARKER);
         loop {
@@ -96,6 +96,7 @@ impl Folder {
                 Contents::Nothing if access == Access::Read => {
                     bail!("there is no shelf at {shown}")
                 }
+                Contents::Nothing if !make => return Ok(()),
                 Contents::Nothing => {
                     let make = || {
                         fs::create_dir_all(path)?;

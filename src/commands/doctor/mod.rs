@@ -164,7 +164,8 @@ fn emulator(_: &Machine) -> Finding {
             Ok(()) => Finding::new(State::Ok, version),
             Err(reason) => {
                 let mut finding = Finding::new(State::Note, version);
-                finding.details = vec!["run, compare and crash work; why, bisect, advise and baseline name no cause".into()];
+                finding.details =
+                    vec!["run, compare and crash work; why, bisect, advise and baseline name no cause".into()];
                 finding.mend(format!("{reason:#}"))
             }
         },

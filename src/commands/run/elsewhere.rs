@@ -47,7 +47,11 @@ pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan,
     let key = |cell: &PlannedCell| shelved.key_of(&cell.whole())?.context(NO_KEYS);
     let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>>>()?;
     let mut campaign = Campaign::begin(&path, &on.text, &words(arguments)?, keys, &first_parts(prepared, plan)?)?;
-    match cluster::watch(&mut campaign, &shelf, on, arguments.detach, stop)? {
+    let watched = cluster::watch(&mut campaign, &shelf, on, arguments.detach, stop);
+    if watched.is_err() && campaign.stored.started == 0 {
+        campaign.forget();
+    }
+    match watched? {
         Ended::Complete => {}
         Ended::Left => return Ok(Some(common::DONE)),
         Ended::Cancelled => return Ok(Some(stop.code())),

@@ -81,8 +81,8 @@ impl ShelfOptions {
             )));
         }
         self.keys()?;
-        for (path, access) in self.shelf.iter().map(|path| place(path)).filter(|_| !is_dry) {
-            Folder::check(&path, access).map_err(|error| wrong("--shelf", error))?;
+        for (path, access) in self.shelf.iter().map(|path| place(path)) {
+            Folder::check(&path, access, !is_dry).map_err(|error| wrong("--shelf", error))?;
         }
         Ok(())
     }

@@ -34,7 +34,11 @@ pub fn fit(arguments: &Arguments, options: &mut Options, catalogue: &mut Catalog
         if options.disk_size.is_some() {
             bail!(WrongUse("--disk-size has no effect with --dir; leave it away".into()));
         }
-        let held = [("--fill", arguments.fill.is_some()), ("--age", arguments.age.is_some())];
+        let held = [
+            ("--fill", arguments.fill.is_some()),
+            ("--age", arguments.age.is_some()),
+            ("--options", arguments.options.is_some()),
+        ];
         if let Some((option, _)) = held.iter().find(|(_, given)| *given) {
             bail!(WrongUse(format!(
                 "{option} has no effect with --dir {path}: somebody else's file system stays as it is; use --image"

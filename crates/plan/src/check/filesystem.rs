@@ -3,7 +3,7 @@
 use mountmark_model::promises::{Documented, SyncedLost};
 use mountmark_model::{FileSystem, TuningOption, facts, names};
 
-use super::own_steps::faults as own_steps;
+use super::own_steps::{braced, faults as own_steps};
 use crate::bounds::is_word;
 use crate::check::null;
 use crate::restart;
@@ -113,12 +113,23 @@ fn variants(fs: &FileSystem, faults: &mut Vec<String>) {
                 "variant {name:?}: a name is made of letters, digits, - _ . and =, and mkfs= and mount= are taken"
             ));
         }
+        if name == "defaults" {
+            faults.push("variant \"defaults\": --options has that word for the file system as it is".into());
+        }
         if variant.disks.is_some_and(|disks| !(2..=16).contains(&disks)) {
             faults.push(format!("variant {name:?}: disks is a number from 2 to 16"));
         }
         let words = variant.mkfs.iter().chain(&variant.command).chain(&variant.mount);
         if words.into_iter().any(|word| word.contains("{second}")) && variant.disks != Some(2) {
             faults.push(format!("variant {name:?} names {{second}}: disks is 2"));
+        }
+        let words = variant.mkfs.iter().chain(&variant.command).chain(&variant.mount);
+        let is_known = |word: &&str| *word == "second" || FileSystem::WORDS.contains(word);
+        for word in words.flat_map(|word| braced(word)).filter(|word| !is_known(word)) {
+            faults.push(format!("variant {name:?}: {{{word}}} stands for nothing here"));
+        }
+        if !variant.command.is_empty() && fs.below.is_none() && !device(&variant.command) {
+            faults.push(format!("variant {name:?}: command must have {{device}} in it"));
         }
         if variant.mkfs.is_empty() && variant.mount.is_empty() && variant.command.is_empty() {
             faults.push(format!("variant {name:?} changes nothing: give it mkfs or mount"));

@@ -19,9 +19,7 @@ pub(crate) fn faults(fs: &FileSystem) -> Vec<String> {
             faults.extend(words(fs, field, command));
         }
     }
-    if fs.below.is_some() || fs.has_own_commands() {
-        faults.extend(words(fs, "mkfs", &fs.mkfs));
-    }
+    faults.extend(words(fs, "mkfs", &fs.mkfs));
     let has = |commands: &[Vec<String>], word: &str| commands.iter().flatten().any(|part| part.contains(word));
     if fs.mount.is_empty() != fs.unmount.is_empty() {
         let (given, lacking) = if fs.mount.is_empty() { ("unmount", "mount") } else { ("mount", "unmount") };
@@ -93,11 +91,12 @@ fn words(fs: &FileSystem, field: &str, command: &[String]) -> Vec<String> {
     faults
 }
 
-/// What stands in braces as placeholders do: letters. A shell's `${name}` is not one.
-fn braced(text: &str) -> impl Iterator<Item = &str> {
+/// What stands in braces as placeholders do: a word. A shell's `${name}` is not one.
+pub(crate) fn braced(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('{').filter(|(at, _)| !text[..*at].ends_with('$')).filter_map(|(at, _)| {
         let (word, _) = text[at + 1..].split_once('}')?;
-        (!word.is_empty() && word.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_')).then_some(word)
+        let is_part = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || b"_-".contains(&letter);
+        (word.starts_with(|first: char| first.is_ascii_lowercase()) && word.bytes().all(is_part)).then_some(word)
     })
 }
 

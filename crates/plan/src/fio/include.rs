@@ -22,7 +22,10 @@ impl Job {
     /// A text that includes nothing; `shown` is its name in messages.
     pub fn alone(text: &str, shown: &str) -> Job {
         let shown: Rc<str> = shown.into();
-        Job { places: (1..=text.lines().count()).map(|line| (shown.clone(), line)).collect(), text: text.to_owned() }
+        Job {
+            places: (1..=text.lines().count().max(1)).map(|line| (shown.clone(), line)).collect(),
+            text: text.to_owned(),
+        }
     }
 
     /// The text that was read from `path`, with the files that it includes: they lie in its folder or below.
@@ -32,6 +35,9 @@ impl Job {
         job.take(text, path, 1, &mut count)?;
         if count == 0 {
             text.clone_into(&mut job.text);
+        }
+        if job.places.is_empty() {
+            job.places.push((path.display().to_string().into(), 1));
         }
         Ok(job)
     }

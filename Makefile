@@ -63,7 +63,7 @@ check:
 
 nightly:
 	@scripts/setup test
-	cargo test --workspace --test integration -- traps:: pages:: engines:: repeat:: why:: danger:: kernels:: layers:: advise:: --ignored --nocapture --test-threads 1
+	cargo test --workspace --test integration -- traps:: pages:: engines:: repeat:: why:: danger:: kernels:: layers:: advise:: filesystems:: --ignored --nocapture --test-threads 1
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)

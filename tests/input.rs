@@ -34,11 +34,13 @@ fn unknown_names_are_refused_with_the_nearest_ones() {
 
 #[test]
 fn unknown_disks_and_corpora_are_refused_with_the_nearest_ones() {
-    let test = "unknown_disks_and_corpora_are_refused_with_the_nearest_ones";
-    let Some(lab) = Lab::with_guests(test, 1) else { return };
+    let lab = Lab::without_guests();
     refused(&lab, &["--fs", "ext4", "--disk", "nmve"], &["\"nmve\"", "did you mean nvme", "mountmark list disks"]);
     refused(&lab, &["--fs", "ext4", "--corpus", "linux-2.6"], &["\"linux-2.6\"", "linux-2.6.14-like"]);
     refused(&lab, &["--fs", "ext4", "--corpus", "./no/such.tar"], &["./no/such.tar", "no such file"]);
+    let folder = lab.path("").to_string_lossy().into_owned();
+    let here = Lab::without_guests().under(&["env", "-C", &folder]);
+    refused(&here, &["--fs", "ext4", "--corpus", "config"], &["no corpus named \"config\": did you mean ./config?"]);
     let suite = lab.suite("none", TRUE);
     refused(&lab, &["--fs", "ext4", "--suite", &suite, "--corpus", "."], &["works on no corpus"]);
 }
@@ -52,6 +54,7 @@ fn numbers_that_mean_nothing_are_refused() {
     refused(&lab, &["--fs", "ext4", "--jobs", "0"], &["--jobs 0"]);
     refused(&lab, &["--fs", "ext4", "--jobs", "two"], &["--jobs"]);
     refused(&lab, &["--fs", "ext4", "--repeat=-3"], &["--repeat", "-3"]);
+    refused(&lab, &["--fs", "ext4", "--seed", "-1"], &["'-1' for '--seed <SEED>'"]);
     refused(&lab, &["--fs", "ext4", "--disk-size", "big"], &["--disk-size", "write a number and a unit"]);
     refused(&lab, &["--fs", "ext4", "--image", "/tmp/image"], &["--image", "--lab host"]);
 }

@@ -26,7 +26,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
 use mountmark_shelf::Difference;
@@ -106,6 +106,21 @@ fn command_line() -> clap::Command {
     CommandLine::command()
 }
 
+/// With options that take a negative number as their value, so that it is refused in their name.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let of = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    command.mut_args(of).mut_subcommands(with_negative_numbers)
+}
+
+fn parse(arguments: Vec<std::ffi::OsString>) -> Result<CommandLine, clap::Error> {
+    let mut command = with_negative_numbers(command_line());
+    let mut found = command.try_get_matches_from_mut(arguments)?;
+    CommandLine::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
+}
+
 fn dispatch() -> Result<u8> {
     if generate::answer()? {
         return Ok(common::DONE);
@@ -115,7 +130,7 @@ fn dispatch() -> Result<u8> {
         bail!("standard output is closed: there is nowhere to print; > /dev/null throws the output away");
     }
     let arguments = plan_file::expand(std::env::args_os())?;
-    match CommandLine::try_parse_from(arguments) {
+    match parse(arguments) {
         Ok(line) => line.command.run(),
         Err(error) if error.use_stderr() => error.exit(),
         // Help or the version, which a full disk must not swallow.

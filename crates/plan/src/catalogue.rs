@@ -302,8 +302,11 @@ fn files(folder: &Path, kind: Kind) -> Result<impl Iterator<Item = Result<Writte
 
 /// The error for a name that nothing of its kind has.
 fn unknown<'a>(kind: Kind, name: &str, known: impl Iterator<Item = &'a String>) -> PlanError {
-    let near = mountmark_model::names::near(name, known.map(String::as_str));
-    PlanError::Unknown { kind, name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() }
+    // A path has a slash in it, so that no file here hides a name of the catalogue.
+    let file = matches!(kind, Kind::Suite | Kind::Corpus) && !name.is_empty() && Path::new(name).exists();
+    let near = mountmark_model::names::near(name, known.map(String::as_str)).into_iter().map(str::to_owned);
+    let near = file.then(|| format!("./{name}")).into_iter().chain(near).collect();
+    PlanError::Unknown { kind, name: name.to_owned(), near }
 }
 
 /// Rejects unknown folders: otherwise a typing error in a name would hide its files.

@@ -239,15 +239,19 @@ fn what_is_written_again_needs_room_where_nothing_is_given_back() {
 #[test]
 fn a_disk_that_is_too_small_is_refused_with_the_size_that_would_do() {
     let with = |fs: &str, size: &str| Options { disk_size: Some(size.parse().unwrap()), ..options(fs) };
-    let said = refused(&with("ext4,xfs", "128 MiB"));
-    assert!(said.contains("xfs can only be made on 300 MiB") && said.contains("--disk-size 512MiB would do"), "{said}");
-    let said = plan(&catalogue(str::to_owned), &with("ext4", "384 MiB"), &mut realise).unwrap_err().to_string();
-    assert!(
-        said.contains("the suite mine at scale 1 does not fit") && said.contains("--disk-size 512MiB would do"),
-        "{said}"
-    );
-    let would = plan(&catalogue(str::to_owned), &with("ext4", "512MiB"), &mut realise).unwrap();
-    assert_eq!(would.cells[0].disk_size, Bytes(512 << 20));
+    let made = |fs: &str, size: &str| plan(&catalogue(str::to_owned), &with(fs, size), &mut realise);
+    for (fs, small, cause) in [
+        ("ext4,xfs", "128 MiB", "xfs can only be made on 300 MiB"),
+        ("ext4", "384 MiB", "the suite mine at scale 1 does not fit"),
+        ("ext4@luks", "128 MiB", "the suite mine at scale 1 does not fit"),
+    ] {
+        let said = made(fs, small).unwrap_err().to_string();
+        assert!(said.contains(cause), "{said}");
+        // With the files, which are no part of the suite's room.
+        let would = said.split("--disk-size ").last().unwrap().split(' ').next().unwrap();
+        let cell = made(fs, would).unwrap_or_else(|error| panic!("{said}, and then: {error}")).cells.remove(0);
+        assert_eq!(cell.disk_size, would.parse::<Bytes>().unwrap());
+    }
     // A guest's kernel would use the rest of the last unit for the disk too.
     let said = refused(&with("ext4", "600 MiB"));
     assert!(said.contains("a disk in memory has whole parts of 128 MiB; give 671088640 (640 MiB)"), "{said}");

@@ -130,11 +130,13 @@ fn check(arguments: &Check) -> Result<u8> {
     let old = old.transpose()?;
     let store = StoreOptions { out: Some(std::path::absolute(arguments.store.folder())?) };
     let stop = Stop::on_signals()?;
+    // Without a profile of before, one of now explains nothing.
+    let profiled = (baseline.has_ledgers() || old.is_some()) && Profiler::available().is_ok();
     let measured = |folder: &Path| {
         env::set_current_dir(folder).map_err(|error| {
             WrongUse(format!("{}: its command is given in {}: {error}", arguments.file.display(), folder.display()))
         })?;
-        run::of_words(&baseline.words, arguments.jobs, &store)
+        run::of_words(&baseline.words, profiled, arguments.jobs, &store)
     };
     let now = match measured(&here)? {
         Ok(now) => now,

@@ -237,14 +237,15 @@ pub fn check_one_answer(words: &[String], work: &WorkOptions, shelf: &ShelfOptio
     checked(&arguments).map(drop)
 }
 
-/// Measures what these words after `run` say, with the profiler, and does not show it; or returns the exit code.
+/// Measures what these words after `run` say, with the profiler or without, and does not show it; or returns the exit code.
 ///
 /// # Errors
 /// Words that are none of `run`.
-pub fn of_words(words: &[String], jobs: Option<usize>, store: &StoreOptions) -> Ended<RunRecord> {
-    let words = ["run", "--profile"].into_iter().chain(words.iter().map(String::as_str));
+pub fn of_words(words: &[String], profiled: bool, jobs: Option<usize>, store: &StoreOptions) -> Ended<RunRecord> {
+    let words = std::iter::once("run").chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
     arguments.refuse_for_baseline()?;
+    arguments.set_profiled(profiled);
     arguments.jobs = jobs;
     arguments.store = store.clone();
     unseen(&arguments, &common::own_command_line())

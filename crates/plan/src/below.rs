@@ -28,7 +28,10 @@ pub(crate) fn standing_on(catalogue: &Catalogue, text: &str, upper: &FileSystem,
             return Err(wrong(text, reason));
         }
         Some(name) => match (catalogue.get::<FileSystem>(name), catalogue.get::<Layer>(name)) {
-            (Ok(_), _) => true,
+            (Ok(_), Ok(_)) => {
+                return Err(wrong(text, format!("{name} is a file system and a layer of yours; rename the layer")));
+            }
+            (Ok(_), Err(_)) => true,
             (Err(_), Ok(_)) => false,
             (Err(error), Err(_)) => return Err(wrong(text, format!("{error}; and no layer is named so"))),
         },

@@ -136,7 +136,7 @@ pub fn parameter_fault(name: &str) -> Option<String> {
 fn suite_parameters(suite: &Suite, faults: &mut Vec<String>) {
     for (name, parameter) in &suite.parameters {
         faults.extend(parameter_fault(name));
-        if parameter.fixed && parameter.value < parameter.min {
+        if parameter.value < parameter.min {
             faults.push(format!("parameter {name}: its value is below its own min; raise value or lower min"));
         }
     }

@@ -75,7 +75,10 @@ impl Engine for Ssh {
         Some(self.children.len())
     }
 
-    fn stop(&mut self, _: &[String]) -> Result<()> {
+    fn stop(&mut self, names: &[String]) -> Result<()> {
+        if self.started == 0 && !names.is_empty() {
+            bail!("workers by ssh end with the command that started them: end that one");
+        }
         for (_, child) in &mut self.children {
             // The end of its input ends the worker.
             drop(child.stdin.take());
@@ -114,6 +117,15 @@ mod tests {
         drop(child.stdin.take());
         assert!(!child.wait().unwrap().success());
         assert!(begin.elapsed().as_secs() < 30);
+    }
+
+    #[test]
+    fn workers_of_another_process_are_not_said_to_be_ended() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "a\n").unwrap();
+        let mut ssh = Ssh::new(file.path()).unwrap();
+        assert!(ssh.stop(&["1@a".to_owned()]).unwrap_err().to_string().contains("the command that started them"));
+        ssh.stop(&[]).unwrap();
     }
 
     #[test]

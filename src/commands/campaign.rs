@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use mountmark_shelf::{Access, Folder};
 
 use super::run::{Stop, named};
-use crate::cluster::{self, Ended, EngineKind, On};
+use crate::cluster::{self, Ended, On};
 use crate::common;
 
 /// List, watch, end and collect campaigns that other machines work on
@@ -68,13 +68,6 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Verb::Cancel { campaign } => {
             let campaign = cluster::find(&shelf, &campaign)?;
             let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
-            if matches!(on.engine, EngineKind::Ssh { .. }) {
-                say!(
-                    "mountmark: the workers of campaign {} end with the command that started them: end that one",
-                    campaign.name
-                );
-                return Ok(common::CANNOT_RUN);
-            }
             if campaign.stored.workers.is_empty() {
                 common::print(&format!("campaign {} has no workers\n", campaign.name))?;
                 return Ok(common::DONE);

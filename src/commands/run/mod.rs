@@ -96,8 +96,8 @@ pub struct Arguments {
     fill: Option<String>,
     /// Age the file system before the tasks by a history of file operations, untimed, in the folder `aged`: seed:N, a made-up
     /// source tree with N commits; git:PATH,commits=N, the last N of a repository; geriatrix:PROFILE,overwrites=N,size=SIZE,
-    /// files of a profile (`mountmark list ageing`) that take SIZE (256 MiB), written over N times; copy: before one of them, the tree that it ends with on a
-    /// new file system; none. Several with commas are crossed: none,copy:seed:1000,seed:1000
+    /// files of a profile (`mountmark list ageing`) that take SIZE (256 MiB), written over N times; copy: before one of
+    /// them, the tree that it ends with on a new file system; none. Several with commas are crossed: none,copy:seed:1000,seed:1000
     #[arg(long, value_name = "HISTORY")]
     age: Option<String>,
     /// Run more than 1000 cells of what is varied or crossed

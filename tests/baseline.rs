@@ -28,12 +28,12 @@ fn program(lab: &Lab, place: &str, text: &str) {
 
 #[test]
 fn figures_hold_until_the_program_does_more() {
-    let Some(lab) = Lab::with_guests("figures_hold_until_the_program_does_more", 2) else { return };
+    let Some(lab) = Lab::with_guests("figures_hold_until_the_program_does_more", 1) else { return };
     let lab = at_home(lab);
     program(&lab, "tool", WORK);
     let save = |options: &[&str], says: &str| {
         let words =
-            [&["save", "bench.toml", "--fs", "ext4"], options, &["--jobs", "2"], &["--with", "./tool", "--", "./tool"]];
+            [&["save", "bench.toml", "--fs", "ext4"], options, &["--jobs", "1"], &["--with", "./tool", "--", "./tool"]];
         baseline(&lab, &words.concat()).ended_with(0).says(&[says]);
         fs::read_to_string(lab.path("bench.toml")).unwrap()
     };
@@ -45,7 +45,7 @@ fn figures_hold_until_the_program_does_more() {
 
     // Another comment moves nothing that matters.
     program(&lab, "tool", &WORK.replace("sh\n", "sh\n# it makes three files\n"));
-    let same = baseline(&lab, &["check", "bench.toml", "--jobs", "2"]).ended_with(0);
+    let same = baseline(&lab, &["check", "bench.toml", "--jobs", "1"]).ended_with(0);
     assert!(same.stdout.contains("none is worse by more than 2 %"), "{}", same.text());
 
     // From here on of one cell.
@@ -55,7 +55,7 @@ fn figures_hold_until_the_program_does_more() {
     program(&lab, "tool", &format!("{WORK}dd if=/dev/zero of=big bs=4k count=24 oflag=sync status=none\n"));
     let files = ["verdict.md", "checks.xml", "changes.json", "changes.csv"];
     let also = files.map(|file| ["--also", file]).concat();
-    let worse = baseline(&lab, &[&["check", "bench.toml", "--jobs", "2"], &also[..]].concat()).ended_with(1);
+    let worse = baseline(&lab, &[&["check", "bench.toml", "--jobs", "1"], &also[..]].concat()).ended_with(1);
     worse.says(&["regression: ext4, tool"]);
     let first = worse.stderr.lines().find(|line| line.contains("regression")).unwrap();
     assert!(first.contains("write of dd"), "it names the cause: {first}");
@@ -69,10 +69,10 @@ fn figures_hold_until_the_program_does_more() {
     let other = kept.replace(kernel, "kernel_image = \"0\"");
     fs::write(lab.path("bench.toml"), other).unwrap();
     // Files of before are known again, and written anew.
-    let unlike = baseline(&lab, &[&["check", "bench.toml", "--jobs", "2"], &also[..]].concat()).ended_with(3);
+    let unlike = baseline(&lab, &[&["check", "bench.toml", "--jobs", "1"], &also[..]].concat()).ended_with(3);
     unlike.says(&["cannot be compared: its kernel", "was built again since", "--old FOLDER"]);
     program(&lab, "old/tool", WORK);
-    let beside = baseline(&lab, &["check", "bench.toml", "--jobs", "2", "--old", "old"]).ended_with(1);
+    let beside = baseline(&lab, &["check", "bench.toml", "--jobs", "1", "--old", "old"]).ended_with(1);
     beside.says(&["regression: ext4, tool"]);
 
     let out = lab.out().to_string_lossy().into_owned();

@@ -155,7 +155,7 @@ fn workers_by_ssh_end_with_the_run() {
     let hosts = lab.write("hosts", "a\nb # the second\n");
     let (shelf, on) = (lab.path("shelf"), format!("ssh:{hosts}"));
     let shelf_word = shelf.to_string_lossy().into_owned();
-    let plan = plan(&suite, 3);
+    let plan = plan(&suite, 2);
     let all = [&words(&plan)[..], &["--shelf", &shelf_word, "--on", &on]].concat();
     let run = lab.start_run(&all);
     let begin = Instant::now();
@@ -178,7 +178,7 @@ fn workers_by_ssh_end_with_the_run() {
 #[test]
 fn workers_end_at_their_time_and_share_the_rest() {
     let test = "cluster::workers_end_at_their_time_and_share_the_rest";
-    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let Some(lab) = Lab::with_guests(test, 1) else { return };
     let lab = lab.with_own_cells("cells-of-workers").taking_cells();
     let suite = lab.suite("work", TASKS);
     let shelf = lab.path("shelf").to_string_lossy().into_owned();

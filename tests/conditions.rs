@@ -59,7 +59,7 @@ fn each_repeat_draws_its_own_conditions_and_a_seed_draws_the_same() {
 
 #[test]
 fn conditions_are_named_and_refused_by_name() {
-    let Some(lab) = Lab::with_guests("conditions_are_named_and_refused_by_name", 1) else { return };
+    let lab = Lab::without_guests();
     let suite = lab.suite("show", SHOW);
     let refused = lab.run(&["--fs", "ext4", "--suite", &suite, "--conditions", "free"]);
     let said = "invalid value 'free' for '--conditions <CONDITIONS>'";

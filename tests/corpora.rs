@@ -34,14 +34,16 @@ fn a_folder_and_its_archive_are_the_same_corpus() {
         assert_eq!(facts["bytes"], 75_500, "{facts}");
         let line = table.lines().find(|line| line.starts_with("corpus ")).unwrap_or_else(|| panic!("{table}"));
         assert!(line.contains("my-files") && line.contains("3 files") && line.contains("1 other"), "{line}");
-        let (again, _) = run(&corpus.to_string_lossy());
-        assert_equal_figures(&results, &again);
+        if corpus == &tree {
+            let (again, _) = run(&corpus.to_string_lossy());
+            assert_equal_figures(&results, &again);
+        }
     }
 }
 
 #[test]
 fn archives_that_are_none_are_refused() {
-    let Some(lab) = Lab::with_guests("archives_that_are_none_are_refused", 1) else { return };
+    let lab = Lab::without_guests();
     let text = lab.write("broken.tar.gz", "this is no archive");
     fs::create_dir(lab.path("nothing")).unwrap();
     for (corpus, says) in [(text, "broken.tar.gz"), (lab.path("nothing").to_string_lossy().into_owned(), "nothing")] {

@@ -26,10 +26,10 @@ fn crash(lab: &Lab, words: &[&str]) -> Ran {
 #[test]
 fn a_program_that_does_not_sync_loses_what_it_wrote_and_one_that_does_keeps_it() {
     const TEST: &str = "a_program_that_does_not_sync_loses_what_it_wrote_and_one_that_does_keeps_it";
-    let Some(lab) = Lab::with_guests(TEST, 2) else { return };
+    let Some(lab) = Lab::with_guests(TEST, 1) else { return };
     let unsafe_one = program(&lab, &APPEND.replace("SYNC", ":"));
     let effort =
-        ["--times", "2", "--pauses", "none", "--jobs", "2", "--images", "16", "--recoveries", "0", "--no-shrink"];
+        ["--times", "2", "--pauses", "none", "--jobs", "1", "--images", "16", "--recoveries", "0", "--no-shrink"];
     let words = [&effort[..], &["--with", &unsafe_one, "--check", CHECK, "--", "./append"]].concat();
     let found = crash(&lab, &words).ended_with(1);
     assert!(found.stdout.contains("append check: status"), "{}", found.text());

@@ -1,6 +1,6 @@
 //! What file systems hold before the tasks.
 
-use crate::lab::{Lab, Ran, Results, assert_equal_figures};
+use crate::lab::{Lab, Ran, Results, assert_has_figures};
 
 /// Reads what it wrote.
 const SMALL: &str = r#"
@@ -127,8 +127,10 @@ fn a_history_ages_a_file_system_and_repeats() {
     let score = |side: &str| one.value(side, "read", "layout_score");
     assert!(score(aged) < score(copy), "{} {}", score(aged), score(copy));
     assert!(one.value(aged, "read", "elapsed") > one.value(copy, "read", "elapsed"));
-    let again = on_store(&lab, &[&words[..], &["--fresh"], &json[..]].concat()).ended_with(0).results();
-    assert_equal_figures(&one, &again);
+    // What is played is played again in the same way.
+    let played = words.iter().map(|word| if *word == ages { ages.trim_start_matches("copy:seed:40,") } else { *word });
+    let played: Vec<&str> = played.chain(["--fresh"]).chain(json).collect();
+    assert_has_figures(&on_store(&lab, &played).ended_with(0).results(), &one);
 }
 
 #[test]

@@ -41,7 +41,7 @@ run = "grep -q last folder/last && test ! -e gone && echo new > new"
 
 #[test]
 fn the_disk_holds_what_was_acknowledged_or_what_was_durable() {
-    let Some(lab) = Lab::with_guests("the_disk_holds_what_was_acknowledged_or_what_was_durable", 2) else { return };
+    let Some(lab) = Lab::with_guests("the_disk_holds_what_was_acknowledged_or_what_was_durable", 1) else { return };
     let suite = lab.suite("cuts", CUTS);
     for (disk, all) in [("hdd", &["ext4", "jfs", "xfs"][..]), ("nvme", &["ext4"])] {
         let plan = ["--fs", &all.join(","), "--suite", &suite, "--disk", disk, "--repeat", "1"];
@@ -63,7 +63,7 @@ fn the_disk_holds_what_was_acknowledged_or_what_was_durable() {
 /// Files without a journal, with one, and replayed by a program; the suite of the catalogue.
 #[test]
 fn recovery_repeats_to_the_nanosecond() {
-    let Some(lab) = Lab::with_guests("recovery_repeats_to_the_nanosecond", 2) else { return };
+    let Some(lab) = Lab::with_guests("recovery_repeats_to_the_nanosecond", 1) else { return };
     let tasks = ["fill", "clean", "usable", "check-clean", "check", "usable-lost", "umount", "fsck"];
     let run = |all: &str| {
         let plan = ["--fs", all, "--suite", "recovery", "--scale", "0.01", "--disk", "hdd"];

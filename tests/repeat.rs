@@ -97,26 +97,17 @@ fn repeats_and_seeds_differ_and_plans_of_one_seed_do_not() {
 }
 
 /// As on another machine, or after the cache was cleaned.
-fn assert_repeats_when_booted_anew(test: &str, boots: usize) {
-    let Some(mut lab) = Lab::with_guests(test, 1) else { return };
-    let suite = lab.suite("disks", TASKS);
-    let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
-    let first = lab.run(&plan).ended_with(0).results();
-    for boot in 0..boots {
-        lab = lab.with_new_cache(&boot.to_string());
-        assert_equal_figures(&first, &beside_busy_threads(|| lab.run(&plan).ended_with(0).results()));
-    }
-}
-
-#[test]
-fn a_guest_booted_anew_repeats() {
-    assert_repeats_when_booted_anew("a_guest_booted_anew_repeats", 1);
-}
-
 #[test]
 #[ignore = "minutes: make nightly"]
 fn a_guest_booted_anew_repeats_each_time() {
-    assert_repeats_when_booted_anew("a_guest_booted_anew_repeats_each_time", 5);
+    let Some(mut lab) = Lab::with_guests("a_guest_booted_anew_repeats_each_time", 1) else { return };
+    let suite = lab.suite("disks", TASKS);
+    let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
+    let first = lab.run(&plan).ended_with(0).results();
+    for boot in 0..5 {
+        lab = lab.with_new_cache(&boot.to_string());
+        assert_equal_figures(&first, &beside_busy_threads(|| lab.run(&plan).ended_with(0).results()));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::lab::{Lab, Results, assert_equal_figures};
 #[test]
 fn a_save_costs_a_flush_and_without_it_files_are_lost() {
     let name = "a_save_costs_a_flush_and_without_it_files_are_lost";
-    let Some(lab) = Lab::with_guests(name, 2) else { return };
+    let Some(lab) = Lab::with_guests(name, 1) else { return };
     let plan = ["--fs", "ext4,ext4:mount=nobarrier", "--suite", "safety", "--scale", "0.05", "--disk", "ssd"];
     let results = lab.run(&[&plan[..], &["--repeat", "1"]].concat()).ended_with(0).results();
     let value = |configuration: &str, task: &str, metric: &str| results.value(configuration, task, metric);
@@ -71,7 +71,7 @@ fn a_part_of_the_disk_is_changed_alone() {
 /// A table of speed says what its syncs are worth, of each file system that loses what it said to be durable and of no other.
 #[test]
 fn a_table_of_speed_says_who_loses_synced_files() {
-    let Some(lab) = Lab::with_guests("a_table_of_speed_says_who_loses_synced_files", 2) else { return };
+    let Some(lab) = Lab::with_guests("a_table_of_speed_says_who_loses_synced_files", 1) else { return };
     let bare = "ext4:mount=nobarrier";
     let out = lab.out().to_string_lossy().into_owned();
     let told = |all: &str, suite: &str, disk: &str| {

@@ -282,7 +282,7 @@ fn a_qemu_that_is_too_old_is_refused_before_anything_else() {
 fn the_self_check_finds_all_figures_equal() {
     let Some(lab) = lab("the_self_check_finds_all_figures_equal") else { return };
     let check = |more: &[&str]| lab.command(&[&["self-check", "profiler", "--fs", "ext4"], more].concat());
-    let ran = check(&["--disk", "ssd", "--scale", "0.002"]);
+    let ran = check(&["--disk", "ssd", "--scale", "0.001"]);
     let row = ran.stdout.lines().find(|line| line.contains("ssd ")).unwrap_or_else(|| panic!("{}", ran.text()));
     assert!(row.contains(" figures: all equal to the last bit; processor time "), "{row}");
     // How long guests take beside other tests is not for a test to judge.

@@ -3,7 +3,7 @@
 use crate::lab::Lab;
 
 const SUITE: &str = r#"
-disk_size = "128 MiB"
+disk_size = "384 MiB"
 on_loop = true
 
 [[task]]
@@ -26,7 +26,7 @@ run = "cat file > /dev/null"
 #[test]
 fn a_file_system_in_a_file_is_written_to_the_drive() {
     let Some(lab) = Lab::with_guests("a_file_system_in_a_file_is_written_to_the_drive", 1) else { return };
-    let size = 128 << 20;
+    let size = 384 << 20;
     let suite = lab.suite("in-a-file", SUITE);
     for (disk, seen) in [("hdd", true), ("ram", false)] {
         let ran = lab.run(&["--fs", "ext4", "--suite", &suite, "--repeat", "1", "--scale", "1", "--disk", disk]);

@@ -196,7 +196,7 @@ fn what_keeps_its_promises_on_one_disk_keeps_them_on_layers() {
     let Some(lab) = Lab::with_guests("what_keeps_its_promises_on_one_disk_keeps_them_on_layers", 1) else { return };
     for (fs, device) in [
         // A log of partial parity closes the write hole.
-        ("ext4@raid5:policy=ppl", "sector+i11:0"),
+        ("ext4@raid5:policy=ppl", "sector+i11:each"),
         ("ext4@raid1", "sector+i11:each"),
         ("ext4@luks", "sector"),
         ("xfs@lvm:stripes=2", "sector"),

@@ -155,9 +155,9 @@ impl Sitting<'_> {
     ) -> Result<Option<Flow>> {
         let (device, course) = (self.device(), self.course);
         if device.gone().is_some() {
-            // What is seen of an image depends on it, and the others have their share of the time.
+            // What is seen of an image depends on it, and so does each recovery; the others have their share of the time.
             let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
-            let course = &ExploreOptions { deadline: share(course.deadline, left), ..course.clone() };
+            let course = &ExploreOptions { device, deadline: share(course.deadline, left), ..course.clone() };
             let flow = Sitting { course, ..*self }.explore(talk, &recorded.trace, states, known, explored)?;
             let goes_on = flow == Flow::Late && left > 1;
             explored.cut_short |= goes_on;

@@ -12,7 +12,7 @@ use mountmark_model::facts::Facts;
 use mountmark_model::{Configuration, FileSystem, KnownFault, Lab, heading, split, words};
 
 use crate::bounds::is_word;
-use crate::parts::{Parts, own_mkfs, own_mount, variant};
+use crate::parts::{Parts, own_mkfs, own_mount, variant, with_variant};
 use crate::{Catalogue, PlanError, Result, below, layers};
 
 /// The configurations of `--fs`, which may be given more than once, in the order written.
@@ -127,21 +127,7 @@ pub(crate) fn standing(catalogue: &Catalogue, text: &str, body: &str) -> Result<
                 .clone()
                 .on_disks();
             parts.add(part, Some(&variant), &variant.mount).map_err(|reason| wrong(text, reason))?;
-            configuration.mkfs_options.extend(variant.mkfs);
-            configuration.mount_options.extend(variant.mount);
-            if variant.disks.is_some() && !configuration.layers.is_empty() {
-                let reason =
-                    format!("{part} takes disks itself, and layers make one device of them; leave one of both out");
-                return Err(wrong(text, reason));
-            }
-            configuration.own_disks = variant.disks.or(configuration.own_disks);
-            let filesystem = &mut configuration.filesystem;
-            filesystem.tools.extend(variant.tools);
-            filesystem.recovery = variant.recovery.or(filesystem.recovery.take());
-            filesystem.fsck = variant.fsck.or(filesystem.fsck.take());
-            if !variant.command.is_empty() {
-                filesystem.mkfs = variant.command;
-            }
+            with_variant(&mut configuration, part, variant).map_err(|reason| wrong(text, reason))?;
         }
     }
     below::limit(&mut configuration);

@@ -5,13 +5,13 @@ use mountmark_model::split;
 use crate::{PlanError, Result};
 
 /// What `--options` has for the file systems as they are.
-const DEFAULTS: &str = "defaults";
+pub(crate) const DEFAULTS: &str = "defaults";
 
 /// Each configuration of `texts`, the values of `--fs`, with each of the options of a list with commas, which are written
 /// as behind a `:` there: `defaults,mount=noatime`.
 ///
 /// # Errors
-/// A list of fewer than two.
+/// A list of fewer than two or with one twice, and what it cannot be crossed with.
 pub fn with_options(texts: &[String], options: &str) -> Result<Vec<String>> {
     let levels: Vec<&str> = split(options, ',').into_iter().map(str::trim).collect();
     if levels.len() < 2 || levels.contains(&"") {

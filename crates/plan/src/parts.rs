@@ -89,6 +89,24 @@ pub(crate) fn own_mount(configuration: &mut Configuration, options: &str) -> Res
     Ok(given)
 }
 
+/// Makes and mounts as the variant `part` says.
+pub(crate) fn with_variant(configuration: &mut Configuration, part: &str, variant: Variant) -> Result<(), String> {
+    if variant.disks.is_some() && !configuration.layers.is_empty() {
+        return Err(format!("{part} takes disks itself, and layers make one device of them; leave one of both out"));
+    }
+    configuration.mkfs_options.extend(variant.mkfs);
+    configuration.mount_options.extend(variant.mount);
+    configuration.own_disks = variant.disks.or(configuration.own_disks);
+    let filesystem = &mut configuration.filesystem;
+    filesystem.tools.extend(variant.tools);
+    filesystem.recovery = variant.recovery.or(filesystem.recovery.take());
+    filesystem.fsck = variant.fsck.or(filesystem.fsck.take());
+    if !variant.command.is_empty() {
+        filesystem.mkfs = variant.command;
+    }
+    Ok(())
+}
+
 /// A variant by its name.
 pub(crate) fn variant<'a>(filesystem: &'a FileSystem, name: &str) -> Result<&'a Variant, String> {
     filesystem.variants.get(name).ok_or_else(|| {

@@ -163,14 +163,8 @@ fn check(arguments: &Check) -> Result<u8> {
         say!("mountmark: nothing could be judged: {}", unjudged(&found));
         return Ok(common::CANNOT_RUN);
     }
-    let causes = match causes(&baseline, (&before, &now), (&found, arguments.fail_on), &store, &stop) {
-        Ok(Some(causes)) => causes,
-        Ok(None) => return Ok(stop.code()),
-        Err(reason) => {
-            say!("mountmark: the cause is not known: {reason:#}");
-            Vec::new()
-        }
-    };
+    let causes = causes(&baseline, (&before, &now), (&found, arguments.fail_on), &store, &stop).or_else(unknown);
+    let Some(causes) = causes? else { return Ok(stop.code()) };
     let gate = Gate { changes: &found, limit: arguments.fail_on, causes: &causes };
     let failures = gate.failures();
     for failure in &failures {
@@ -189,6 +183,12 @@ fn unjudged(found: &Changes) -> &'static str {
     } else {
         "one repeat under varied conditions shows no change; save it with --repeat 3, or with --conditions fixed"
     }
+}
+
+/// The figures are judged all the same.
+fn unknown(reason: anyhow::Error) -> Result<Option<Vec<Reason>>> {
+    say!("mountmark: the cause is not known: {reason:#}");
+    Ok(Some(Vec::new()))
 }
 
 /// Why what fails became slower, as far as that is known; `None` if the user stopped it.

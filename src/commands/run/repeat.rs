@@ -140,12 +140,10 @@ fn instead(arguments: &Arguments, step: &Step) -> (Step, Vec<String>) {
         put("--scale", scale.clone(), Some(again.scale.clone()));
         again.scale.clone_from(scale);
     }
-    if let Some(repeats) = arguments.repeat {
-        put("--repeat", repeats.to_string(), again.repeats.map(|count| count.to_string()));
-        again.repeats = Some(repeats);
-    } else if let Some(least) = arguments.sampling.least().filter(|_| again.vary.is_none()) {
-        // The study's number may be too small to tell how precise its figures are.
-        let repeats = again.repeats.unwrap_or_default().max(least);
+    // The study's number may be too small to tell how precise its figures are.
+    let least = arguments.sampling.least().filter(|_| again.vary.is_none());
+    let enough = least.map(|least| again.repeats.unwrap_or_default().max(least));
+    if let Some(repeats) = arguments.repeat.or(enough) {
         put("--repeat", repeats.to_string(), again.repeats.map(|count| count.to_string()));
         again.repeats = Some(repeats);
     }

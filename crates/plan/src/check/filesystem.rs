@@ -6,6 +6,7 @@ use mountmark_model::{FileSystem, TuningOption, facts, names};
 use super::own_steps::{braced, faults as own_steps};
 use crate::bounds::is_word;
 use crate::check::null;
+use crate::option_levels::DEFAULTS;
 use crate::restart;
 
 /// Promises have sources.
@@ -113,8 +114,8 @@ fn variants(fs: &FileSystem, faults: &mut Vec<String>) {
                 "variant {name:?}: a name is made of letters, digits, - _ . and =, and mkfs= and mount= are taken"
             ));
         }
-        if name == "defaults" {
-            faults.push("variant \"defaults\": --options has that word for the file system as it is".into());
+        if name == DEFAULTS {
+            faults.push(format!("variant {name:?}: --options has that word for the file system as it is"));
         }
         if variant.disks.is_some_and(|disks| !(2..=16).contains(&disks)) {
             faults.push(format!("variant {name:?}: disks is a number from 2 to 16"));

@@ -34,10 +34,7 @@ impl Job {
         let mut count = 0;
         job.take(text, path, 1, &mut count)?;
         if count == 0 {
-            text.clone_into(&mut job.text);
-        }
-        if job.places.is_empty() {
-            job.places.push((path.display().to_string().into(), 1));
+            return Ok(Job::alone(text, &path.display().to_string()));
         }
         Ok(job)
     }

@@ -12,6 +12,7 @@ use crate::lab::{Lab, binary};
 const LIB: &str = include_str!("danger/lib.sh");
 const FILESYSTEM: &str = include_str!("danger/fs.toml");
 const USES: &str = include_str!("danger/uses.toml");
+const STACKS: &str = include_str!("danger/stacks.toml");
 const FAULTS: &str = include_str!("danger/faults.toml");
 const DRILL: &str = include_str!("danger/drill.toml");
 const OPTIONS: &str = include_str!("danger/options.toml");
@@ -176,6 +177,13 @@ fn no_known_contents_are_overwritten_unasked_nor_reached_by_options() {
 }
 
 #[test]
+fn layers_on_real_disks_are_taken_down_and_touch_no_other() {
+    let mut cases = cases(STACKS);
+    cases.retain(|case| !case.nightly);
+    run_in_guest("danger-stacks", &cases);
+}
+
+#[test]
 #[ignore = "minutes: make nightly"]
 fn none_of_all_known_contents_is_overwritten_unasked() {
     let (cases, kinds) = contents(1);
@@ -193,7 +201,7 @@ fn faults_of_devices_end_cells_with_a_sentence_and_leave_nothing() {
 #[test]
 #[ignore = "minutes: make nightly"]
 fn faults_in_other_ways_leave_nothing() {
-    let mut cases = cases(FAULTS);
+    let mut cases: Vec<Case> = [FAULTS, STACKS].into_iter().flat_map(cases).collect();
     cases.retain(|case| case.nightly);
     run_in_guest("danger-other-faults", &cases);
 }

@@ -161,7 +161,8 @@ fn layers_that_cannot_be_are_refused() {
     refused(&["--fs", "ext4@luks:key-size=7"], &["key-size=7: give one of", "512"]);
     refused(&["--fs", "ext4@luks:cipher=foo"], &["cipher=foo: give one of", "aes-xts-plain64"]);
     refused(&["--fs", "ext4@luks:iterations=3"], &["iterations=3: give one of", "1000"]);
-    refused(&["--lab", "host", "--fs", "ext4@luks"], &["made in guests alone"]);
+    refused(&["--lab", "host", "--fs", "ext4@bcache"], &["made in guests alone"]);
+    refused(&["--lab", "host", "--fs", "ext4:external-journal"], &["leave it away"]);
     refused(&["--fs", "ext4@cache:disks=3"], &["takes 2 disks"]);
     refused(&["--fs", "ext4:external-journal", "--disk", "ram"], &["its second disk needs a model"]);
     refused(&["--fs", "ext4:external-journal@luks"], &["takes disks itself"]);

@@ -72,10 +72,11 @@ nothing_left() {
 refused() {
     words=$1; option=$2; device=$3; shift 3
     FS="--fs ext2"; [ "$option" != --dir ] || FS=
-    is_read=; [ -b "$device" ] && [ -z "$WRITES" ] && dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2> /dev/null && is_read=yes
+    is_read=; all=$(printf '%s' "$device" | tr + ' ')
+    for one in $all; do [ -b "$one" ] && [ -z "$WRITES" ] && dd if="$one" of="/tmp/before-${one##*/}" bs=64k conv=sparse status=none 2> /dev/null && is_read=yes; done
     said=$(host_lab "$option" "$device" "$@"); code=$?
     tell
-    if [ -n "$is_read" ]; then cmp "$device" /tmp/before || fail "CHANGED by the host lab: $said"; fi
+    if [ -n "$is_read" ]; then for one in $all; do cmp "$one" "/tmp/before-${one##*/}" || fail "CHANGED by the host lab: $said"; rm "/tmp/before-${one##*/}"; done; fi
     [ $code = 3 ] || [ $code = 2 ] || fail "exit code $code, not a refusal: $said"
     case $said in *"$words"*) ;; *) fail "no \"$words\" in: $said" ;; esac
     if [ "$option" = --device ]; then
@@ -134,3 +135,27 @@ own() {
         echo 'done = [0]'; echo 'source = "none"'
     } > /tmp/config/mountmark/catalog/filesystems/own.toml
 }
+
+# Two empty disks $a and $b for layers, and a mapping and an array of others, which must stay.
+two() {
+    a=$(disk a 256); b=$(disk b 256)
+    e=$(disk other 4); dmsetup create mountmark_other --table "0 8192 linear $e 0"
+    f=$(disk f 40); g=$(disk g 40)
+    mdadm --create /dev/md9 -q --run --metadata 1.2 --level 1 --raid-devices 2 --assume-clean $f $g
+}
+others_stay() {
+    dmsetup info mountmark_other > /dev/null || fail 'CHANGED: the mapping of others is gone'
+    grep -q '^md9 : active' /proc/mdstat || fail "CHANGED: the array of others was stopped: $(cat /proc/mdstat)"
+}
+no_layers() {
+    ! ls -d /dev/mapper/mountmark_*_* /dev/mountmark_* 2> /dev/null || fail 'a mapping is left'
+    ! grep '^md[0-9]\{4,\} ' /proc/mdstat || fail 'an array is left'
+}
+# A run on layers of $a and $b whose task sleeps; its number is $p.
+slow() {
+    rm -f /tmp/state; for d in $a $b; do wipefs -q -a $d; dd if=/dev/zero of=$d bs=1M count=256 status=none; done
+    /run/mountmark run --lab host --suite /tmp/slow.toml --repeat 1 --no-control --fs ext2@luks@raid1 --device $a+$b > first 2>&1 & p=$!
+    await grep -q sleeping /tmp/state
+}
+# The same, killed.
+slow_killed() { slow; kill -9 $p; wait $p; await eval 'test -z "$(agents)"'; }

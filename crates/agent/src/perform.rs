@@ -50,6 +50,7 @@ impl<'a> Agent<'a> {
         match &step.act {
             _ if step.is_measured() => {}
             Act::Layer(command) => {
+                self.devices.hold.as_ref().map_or(Ok(()), |hold| hold.check())?;
                 self.call(Disk::Test, std::slice::from_ref(command), &[]).context("a layer below the file system")?
             }
             Act::Attach(disk, commands) => self.serve(Until::Detached(*disk), commands, &[])?,

@@ -61,6 +61,18 @@ pub(crate) fn is_interrupted() -> bool {
 /// # Errors
 /// One that cannot be started, an [`Ended`], or more than 16 MiB of standard output.
 pub fn output(command: &mut Command, limits: Limits) -> Result<Output> {
+    run(command, limits, &is_interrupted)
+}
+
+/// The same of what puts something back: it goes on when the user interrupts.
+///
+/// # Errors
+/// As [`output`].
+pub fn output_to_the_end(command: &mut Command, limits: Limits) -> Result<Output> {
+    run(command, limits, &|| false)
+}
+
+fn run(command: &mut Command, limits: Limits, is_stopped: &dyn Fn() -> bool) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     die_with_us(command);
@@ -68,7 +80,7 @@ pub fn output(command: &mut Command, limits: Limits) -> Result<Output> {
     let group = Pid::from_child(&child);
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let (stdout, stderr) = (thread::spawn(|| read(stdout)), thread::spawn(|| read(stderr)));
-    let ended = wait(group, limits, &name);
+    let ended = wait(group, limits, &name, is_stopped);
     // Not reaped yet, so the number still belongs to the group.
     let _ = rustix::process::kill_process_group(group, Signal::KILL);
     let status = child.wait().with_context(|| format!("cannot wait for {name}"))?;
@@ -98,7 +110,7 @@ pub(crate) fn die_with_us(command: &mut Command) {
 }
 
 /// Waits until the leader of a group has ended.
-fn wait(group: Pid, limits: Limits, name: &str) -> Result<()> {
+fn wait(group: Pid, limits: Limits, name: &str, is_stopped: &dyn Fn() -> bool) -> Result<()> {
     let begin = Instant::now();
     let (mut moved, mut last) = (0, begin);
     let mut pause = Duration::from_millis(1);
@@ -108,7 +120,7 @@ fn wait(group: Pid, limits: Limits, name: &str) -> Result<()> {
         if rustix::process::waitid(WaitId::Pid(group), options).is_ok_and(|status| status.is_some()) {
             return Ok(());
         }
-        if is_interrupted() {
+        if is_stopped() {
             bail!(Ended::Interrupted(name.to_owned()));
         }
         if looked.elapsed() > limits.idle.min(Duration::from_secs(8)) / 8 {

@@ -29,8 +29,8 @@ pub enum Place {
         force: bool,
     },
     Devices {
-        /// The arguments of `--device`.
-        paths: Vec<PathBuf>,
+        /// The arguments of `--device`, each one or several devices.
+        paths: Vec<Vec<PathBuf>>,
         /// The arguments of `--wipe`.
         wipe: Vec<String>,
     },
@@ -88,6 +88,11 @@ pub trait LabKind: Sync {
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>>;
 
     fn places(&self, cell: &Cell) -> Result<Places>;
+
+    /// The cell as it is shown before it runs, where names in its commands are only known then.
+    fn shown(&self, cell: Cell) -> Cell {
+        cell
+    }
 
     /// An error if this user lacks the rights, with the remedy.
     fn check_rights(&self) -> Result<()> {

@@ -44,6 +44,9 @@ pub struct Layer {
     /// Bytes of each disk that it keeps for itself, at most.
     #[serde(default)]
     pub room: Bytes,
+    /// Why it is not made on real disks, as the end of a sentence; empty if it is.
+    #[serde(default)]
+    pub guests_only: String,
     /// How many disks it takes; one if it is missing.
     #[serde(default)]
     pub disks: Option<DiskCount>,

@@ -1,4 +1,5 @@
-//! What the host lab works on: a file over a loop device, a disk, or a folder of a file system that is mounted already.
+//! What the host lab works on: a file over a loop device, a disk or several, or a folder of a file system that is mounted
+//! already.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,12 @@ pub enum Target {
     },
     /// A disk, partition, volume or array.
     Device(Identity),
+    /// Several of these, which a file system, or a layer below it, has together.
+    Devices {
+        /// As the user named them: `/dev/sdb+/dev/sdc`.
+        path: String,
+        devices: Vec<Identity>,
+    },
     /// A file system that somebody else made and mounted.
     Folder {
         /// Where tasks work, in a folder of their own.
@@ -116,7 +123,7 @@ impl Target {
         match self {
             Target::Image { .. } => "loop",
             Target::Device(identity) => &identity.path,
-            Target::Folder { path, .. } => path,
+            Target::Devices { path, .. } | Target::Folder { path, .. } => path,
         }
     }
 
@@ -125,13 +132,26 @@ impl Target {
         match self {
             Target::Image { .. } => "a loop device on a file of this machine".into(),
             Target::Device(identity) => identity.about(),
+            Target::Devices { devices, .. } => {
+                let each = devices.iter().map(|device| format!("{}: {}", device.path, device.about()));
+                each.collect::<Vec<_>>().join("; ")
+            }
             Target::Folder { filesystem, source, options, .. } => {
                 format!("a folder of a mounted file system: {filesystem} on {source}, {options}")
             }
         }
     }
 
-    /// As a disk of a plan: a drive of which no model is known.
+    /// Its disks, partitions, volumes or arrays.
+    pub fn devices(&self) -> &[Identity] {
+        match self {
+            Target::Device(device) => std::slice::from_ref(device),
+            Target::Devices { devices, .. } => devices,
+            Target::Image { .. } | Target::Folder { .. } => &[],
+        }
+    }
+
+    /// As a disk of a plan: a drive of which no model is known, or several of them.
     pub fn disk(&self) -> Disk {
         Disk {
             name: self.name().into(),
@@ -147,6 +167,14 @@ impl Target {
     pub fn difference(&self, now: &Target) -> Option<String> {
         match (self, now) {
             (Target::Device(then), Target::Device(now)) => then.difference_later(now),
+            (Target::Devices { devices: then, .. }, Target::Devices { devices: now, .. }) => {
+                let count = |devices: &[Identity]| devices.len().to_string();
+                let one = |(then, now): (&Identity, &Identity)| {
+                    Some(format!("of {}, {}", then.path, then.difference_later(now)?))
+                };
+                let number = changed(&[("the number of its disks", count(then), count(now))]);
+                number.or_else(|| then.iter().zip(now).find_map(one))
+            }
             (Target::Folder { options, .. }, Target::Folder { options: options_now, .. }) if options != options_now => {
                 changed(&[("how it is mounted", options.clone(), options_now.clone())])
             }
@@ -167,7 +195,7 @@ impl Target {
             Target::Image { path, filesystem, source } | Target::Folder { path, filesystem, source, .. } => {
                 [path, filesystem, source].map(Clone::clone)
             }
-            Target::Device(identity) => [identity.path.clone(), String::new(), String::new()],
+            Target::Device(_) | Target::Devices { .. } => [self.name().to_owned(), String::new(), String::new()],
         }
     }
 
@@ -235,6 +263,25 @@ mod tests {
             .map(Target::Device);
         assert_eq!(nameless.difference(&nameless), None);
         assert!(nameless.difference(&moved).unwrap().contains("its number was 8:16 and is 8:32"));
+    }
+
+    #[test]
+    fn one_of_several_disks_that_is_another_is_told() {
+        let second = Identity { path: "/dev/sdc".into(), serial: "S2".into(), ..disk() };
+        let both =
+            |devices: [Identity; 2]| Target::Devices { path: "/dev/sdb+/dev/sdc".into(), devices: devices.into() };
+        let then = both([disk(), second.clone()]);
+        assert_eq!(then.difference(&both([disk(), second.clone()])), None);
+        let swapped = then.difference(&both([second.clone(), disk()])).unwrap();
+        assert_eq!(swapped, "of /dev/sdb, its serial was S1 and is S2");
+        let short = Target::Devices { path: "/dev/sdb+/dev/sdc".into(), devices: vec![disk()] };
+        assert_eq!(then.difference(&short).unwrap(), "the number of its disks was 2 and is 1");
+        let one = then.difference(&Target::Device(disk())).unwrap();
+        assert!(one.contains("its path was /dev/sdb+/dev/sdc and is /dev/sdb"), "{one}");
+        assert_eq!((then.devices().len(), then.name()), (2, "/dev/sdb+/dev/sdc"));
+        assert!(
+            then.about().starts_with("/dev/sdb: disk, SomeDrive, serial S1") && then.about().contains("; /dev/sdc: ")
+        );
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
 pub fn configurations_for(lab: Lab, catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
     let configurations = configurations(catalogue, texts)?;
     let mut foreign = configurations.iter().filter(|_| !lab.capabilities().guest).filter_map(|one| {
-        let reason = words::foreign(one)?;
+        let reason = words::foreign(one).or_else(|| layers::foreign(one))?;
         Some(wrong(&one.name, reason))
     });
     foreign.next().map_or(Ok(()), Err)?;

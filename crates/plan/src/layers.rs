@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{FileSystem, Layer, StackedLayer, names, split};
+use mountmark_model::{Configuration, FileSystem, Layer, StackedLayer, names, split};
 
 use crate::bounds::is_word;
 use crate::check::null;
@@ -75,6 +75,31 @@ pub(crate) fn are_alike(some: &[StackedLayer], others: &[StackedLayer]) -> bool 
         layers.iter().map(|layer| StackedLayer { name: String::new(), ..layer.clone() }).collect()
     };
     unnamed(some) == unnamed(others)
+}
+
+/// Why layers of a configuration are not made on real disks. Their commands work there as root, and may be anybody's, of a
+/// catalogue or a store; only this program's own are known to reach nothing but the disks under test.
+pub(crate) fn foreign(configuration: &Configuration) -> Option<String> {
+    let layers = &configuration.base().layers;
+    if layers.is_empty() {
+        return None;
+    }
+    let catalogue = Catalogue::built_in().ok()?;
+    let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+    let own = stacked(&catalogue, &names).unwrap_or_default();
+    let reason = |(at, layer): (usize, &StackedLayer)| {
+        if own.get(at) != Some(layer) {
+            return Some(format!(
+                "the layer {} is not this program's own: on a real machine its commands would run as root",
+                layer.name
+            ));
+        }
+        let known = catalogue.get::<Layer>(layer.name.split(':').next().unwrap_or_default()).ok()?;
+        let reason = &known.guests_only;
+        (!reason.is_empty()).then(|| format!("the layer {} is made in guests alone: {reason}", known.name))
+    };
+    let reason = layers.iter().enumerate().find_map(reason)?;
+    Some(format!("{reason}; leave it out, or take --lab virtual or --lab kvm; nothing was changed"))
 }
 
 /// What is wrong with a file of `catalog/layers/`.
@@ -182,11 +207,29 @@ mod tests {
         }
         let twice = one("ext4@luks,ext4@luks:iterations=1000").unwrap_err();
         assert!(twice.contains("made and mounted like"), "{twice}");
-        let host = crate::configurations_for(
-            *mountmark_model::Lab::ALL.iter().find(|lab| !lab.capabilities().guest).unwrap(),
-            &Catalogue::built_in().unwrap(),
-            &["ext4@luks".to_owned()],
-        );
-        assert!(host.unwrap_err().to_string().contains("made in guests alone"));
+    }
+
+    #[test]
+    fn real_disks_have_only_layers_that_are_known_and_taken_down() {
+        let catalogue = Catalogue::built_in().unwrap();
+        let mut on_disks = 0;
+        for layer in catalogue.list::<Layer>() {
+            let configuration = one(&format!("ext4@{}", layer.name)).unwrap();
+            let refused = foreign(&configuration);
+            match layer.guests_only.is_empty() {
+                true => {
+                    assert_eq!(refused, None, "{}", layer.name);
+                    let is_found = layer.device.starts_with("/dev/mapper/{name}") || layer.device == "/dev/md{number}";
+                    assert!(is_found, "{}: a killed run's {} is not found", layer.name, layer.device);
+                    on_disks += 1;
+                }
+                false => assert!(refused.unwrap().contains("made in guests alone")),
+            }
+            // As a store of a stranger may have it.
+            let mut forged = configuration;
+            forged.layers[0].detach = vec![vec!["rm".into(), "-rf".into(), "/home".into()]];
+            assert!(foreign(&forged).unwrap().contains("is not this program's own"));
+        }
+        assert!(on_disks > 8, "{on_disks}");
     }
 }

@@ -4,7 +4,7 @@ use mountmark_cells::{Plan, PlannedCell};
 use mountmark_model::{Bytes, Conditions, Fill, Parameter, Sampling, Source, Suite, Vary, words};
 
 use crate::bounds::{MOST_REPEATS, is_word};
-use crate::{PlanError, Result, brought, check};
+use crate::{PlanError, Result, brought, check, layers};
 
 /// Maximum number of bytes of a disk, a corpus or a machine's memory: the limit of a guest's addresses.
 const MOST_BYTES: u64 = 1 << 40;
@@ -39,7 +39,7 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
     for cell in &plan.cells {
         let mut faults = cell_faults(cell);
         if !plan.lab.capabilities().guest {
-            faults.extend(words::foreign(&cell.configuration));
+            faults.extend(words::foreign(&cell.configuration).or_else(|| layers::foreign(&cell.configuration)));
         }
         if !faults.is_empty() {
             return refused(format!("cell {} ({})", cell.index, cell.configuration.name), faults);

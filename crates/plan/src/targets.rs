@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mountmark_cells::Plan;
 use mountmark_model::facts::Facts;
-use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget};
+use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget, Target, counted};
 
 use crate::{Catalogue, Origin, PlanError, Result, configuration};
 
@@ -13,13 +13,14 @@ use crate::{Catalogue, Origin, PlanError, Result, configuration};
 /// itself is then the file systems' own, and not the disks'.
 ///
 /// # Errors
-/// A mounted file system without room for what the plan's cells write.
+/// A mounted file system without room for what the plan's cells write, or fewer disks than a configuration takes.
 pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
     if targets.is_empty() {
         return Ok(plan);
     }
     for cell in &plan.cells {
         let own = &targets[cell.repeat as usize % targets.len()];
+        has_disks(own, &cell.configuration)?;
         let needed = plan.disk_written.unwrap_or(cell.disk_size);
         if let Some(free) = own.free.filter(|free| *free < needed) {
             return Err(PlanError::Options(format!(
@@ -42,6 +43,22 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
     }
     plan.targets = targets.iter().map(|own| own.target.clone()).collect();
     Ok(plan)
+}
+
+/// Refuses a configuration that takes more disks than a target has.
+fn has_disks(own: &OwnTarget, configuration: &Configuration) -> Result<()> {
+    let (takes, has) = (configuration.disks() as usize, own.target.devices().len().max(1));
+    if takes <= has {
+        return Ok(());
+    }
+    let named = match &own.target {
+        Target::Image { .. } => "an image is one".to_owned(),
+        target => format!("--device {} names {}", target.name(), counted(has, "disk")),
+    };
+    Err(PlanError::Options(format!(
+        "{} takes {takes} disks, and {named}; join so many with +, such as --device /dev/sdb+/dev/sdc",
+        configuration.name,
+    )))
 }
 
 /// Leaves out what mkfs programs discard by themselves, where they have an argument for it: a disk that was brought into

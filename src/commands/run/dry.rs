@@ -51,10 +51,7 @@ pub fn run(arguments: &Arguments, checked: Checked) -> Result<u8> {
 /// What is written to each disk before the first cell.
 fn preconditioning(plan: &Plan) -> Vec<String> {
     let Some(how) = plan.precondition else { return Vec::new() };
-    let disks = plan.targets.iter().filter_map(|target| match target {
-        Target::Device(identity) => Some(identity),
-        _ => None,
-    });
+    let disks = plan.targets.iter().flat_map(Target::devices);
     let text = |disk: &Identity| {
         format!(
             "precondition: {} is discarded, written {} times from end to end ({} in all) in pieces of {}, then in pieces of {} \
@@ -138,7 +135,7 @@ fn steps(plan: &Plan, lab: &dyn LabKind, name: &str) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == name);
     let Some(planned) = cells.next() else { return Ok(lines) };
-    let mut cell = planned.whole();
+    let mut cell = lab.shown(planned.whole());
     let places = lab.places(&cell)?;
     lines.push(format!("{}: {}, each:", heading(name), counted(1 + cells.count(), "cell")));
     for at in 0..cell.tasks.len() {

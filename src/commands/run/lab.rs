@@ -163,7 +163,7 @@ impl LabOptions {
             .with(
                 &host::DEVICE,
                 paths(&|target| match target {
-                    Target::Device(identity) => Some(identity.path.clone()),
+                    Target::Device(_) | Target::Devices { .. } => Some(target.name().to_owned()),
                     _ => None,
                 }),
             )

@@ -9,13 +9,13 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use mountmark_job::{Agent, CorpusData, Device, DeviceTrace, Devices, Hold, Places, Token, Unseen, line_auth};
+use mountmark_job::{Agent, CorpusData, Device, DeviceTrace, Devices, Hold, Member, Places, Token, Unseen, line_auth};
 use mountmark_model::{Cell, Event, Identity, Outcome, PROTOCOL, Subject};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
-use super::device::DeviceLock;
+use super::device::{DeviceLock, Together};
 use super::events::{leave_files, send};
 use super::folder;
 use super::group::OwnGroup;
@@ -36,6 +36,9 @@ const TEST: &str = "test";
 const SOURCE: &str = "source";
 /// The folder in which the protocol's commands run.
 const NOWHERE: &str = "nowhere";
+/// Folders that the agent has empty where a cell has layers: programs of LVM, cryptsetup and mdadm read there how this machine
+/// is set up, and write there.
+const OWN: [&str; 2] = ["/run", "/etc/lvm"];
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostJob {
@@ -43,8 +46,10 @@ pub(super) struct HostJob {
     pub token: Token,
     pub cell: Cell,
     pub test: Device,
-    /// The real disk that the agent holds between programs that want it for themselves.
-    pub hold: Option<Identity>,
+    /// Further disks below the same file system.
+    pub more: Vec<Device>,
+    /// The real disks that the agent holds between programs that want them for themselves.
+    pub hold: Vec<Identity>,
     /// A folder of a mounted file system, in which tasks work; `None` if the cell makes its own.
     pub folder: Option<PathBuf>,
     pub source: Option<Device>,
@@ -98,26 +103,29 @@ fn live(agent: Agent) -> Result<()> {
     let history = job.history.as_ref().map(opened).transpose()?;
     let data = |file: &File| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into());
     let base = separate(job.folder.as_deref())?;
+    let is_stacked = !job.cell.configuration.layers.is_empty();
+    for folder in OWN.iter().filter(|folder| is_stacked && Path::new(folder).is_dir()) {
+        own_folder(Path::new(folder))?;
+    }
     // Where nothing is: no word of a command, such as an option of mkfs, finds a file there that it names without a path.
     let nowhere = base.join(NOWHERE);
     std::fs::create_dir(&nowhere).and_then(|()| std::env::set_current_dir(&nowhere)).context("cannot leave /")?;
     let (kernel, memory) = (mountmark_job::machine::kernel_version(), mountmark_job::machine::memory()?);
     send(&Event::Hello { protocol: PROTOCOL, kernel, memory });
-    let trace: Box<dyn DeviceTrace> = match has_queue(&job.test.name) {
-        true => match KernelTrace::start(&job.test, &base.join("tracing")) {
-            Ok(trace) => Box::new(trace),
-            Err(error) => Box::new(Unseen(unseen(&error))),
-        },
-        false => Box::new(Unseen(NO_QUEUE.to_owned())),
-    };
-    // Only now: a copy of this process would hold it too.
-    let hold = job.hold.map(|identity| DeviceLock::in_agent(identity, &job.test.path));
+    let trace = trace_of(&job.test, &base);
+    let more: Vec<Member> =
+        job.more.into_iter().map(|device| Member { trace: trace_of(&device, &base), device }).collect();
+    // Only now: a copy of this process would hold them too.
+    let paths = std::iter::once(&job.test.path).chain(more.iter().map(|member| &member.device.path));
+    let locks = job.hold.into_iter().zip(paths).map(|(identity, path)| DeviceLock::in_agent(identity, path));
+    let locks: Vec<DeviceLock> = locks.collect();
+    let hold = (!locks.is_empty()).then_some(Together { locks, is_stacked });
     if let Some(hold) = &hold {
         hold.take()?;
     }
     let devices = Devices {
         test: job.test,
-        more: Vec::new(),
+        more,
         source: job.source,
         corpus: corpus.as_ref().map(data),
         history: history.as_ref().map(data),
@@ -138,6 +146,17 @@ fn live(agent: Agent) -> Result<()> {
     Ok(())
 }
 
+/// Records the requests at a device; `base` is a folder of the agent's own.
+fn trace_of(device: &Device, base: &Path) -> Box<dyn DeviceTrace> {
+    if !has_queue(&device.name) {
+        return Box::new(Unseen(NO_QUEUE.to_owned()));
+    }
+    match KernelTrace::start(device, &base.join("tracing")) {
+        Ok(trace) => Box::new(trace),
+        Err(error) => Box::new(Unseen(unseen(&error))),
+    }
+}
+
 /// Whether the requests at a device are seen: it is a whole disk with a queue of its own, no part and no mapping.
 fn has_queue(name: &str) -> bool {
     !name.is_empty() && Path::new("/sys/block").join(name).join("mq").exists()
@@ -150,9 +169,14 @@ fn separate(used: Option<&Path>) -> Result<PathBuf> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("cannot keep mounts from the machine")?;
     let base = base(used)?;
-    mount("mountmark", base, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")
-        .with_context(|| format!("cannot mount on {}", base.display()))?;
+    own_folder(base)?;
     Ok(base.to_owned())
+}
+
+/// Hides what is in a folder from this process and its children, which get an empty one.
+fn own_folder(folder: &Path) -> Result<()> {
+    mount("mountmark", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")
+        .with_context(|| format!("cannot mount on {}", folder.display()))
 }
 
 /// The first of [`BASES`] that exists and does not hold a `used` folder.
@@ -165,9 +189,15 @@ fn base(used: Option<&Path>) -> Result<&'static Path> {
 pub(super) fn places(cell: &Cell) -> Result<Places> {
     let named = Path::new(&cell.disk.name);
     let base = base(Some(named).filter(|_| cell.is_mounted))?;
+    let mut disks = match named.is_absolute() {
+        // The `+` of a device's own name joins nothing.
+        true if cell.is_mounted || named.exists() => vec![cell.disk.name.clone()],
+        true => cell.disk.name.split('+').take(cell.configuration.disks() as usize).map(str::to_owned).collect(),
+        false => vec!["/dev/loopN".to_owned()],
+    };
     Ok(Places {
-        test: if named.is_absolute() { cell.disk.name.clone() } else { "/dev/loopN".to_owned() },
-        more: Vec::new(),
+        test: disks.remove(0),
+        more: disks,
         source: "/dev/loopM".to_owned(),
         test_folder: if cell.is_mounted { named.join(folder::PATTERN) } else { base.join(TEST) },
         source_folder: base.join(SOURCE),

@@ -55,6 +55,12 @@ fn undo(journal: &Path, dry_run: bool, done: &mut Vec<Undone>) -> Result<()> {
     let entries: Entries = serde_json::from_slice(&text).with_context(|| {
         format!("{} is damaged, or of another version of mountmark; look at it and remove it", journal.display())
     })?;
+    // First: they hold the loop devices below them.
+    for stack in &entries.stacks {
+        for path in stack.take_down(dry_run)? {
+            done.push(Undone::PutBack(format!("{path} (layer of a host lab that is gone)")));
+        }
+    }
     for mark in &entries.loops {
         let Some(name) = loops::marked(mark) else { continue };
         if !dry_run && !loops::clear(&name, mark)? {

@@ -21,7 +21,9 @@ pub mod options;
 mod own;
 mod process;
 mod signatures;
+mod stack;
 mod target_set;
+mod targets;
 pub(crate) mod tools;
 mod trace;
 mod undo;
@@ -29,7 +31,7 @@ mod undo;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use mountmark_job::{Places, Token};
+use mountmark_job::{Device, Places, Token};
 use mountmark_model::{
     Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target, words,
 };
@@ -42,6 +44,7 @@ use group::OwnGroup;
 use messages::Messages;
 use noise::Noise;
 use process::Agent;
+use stack::OwnStack;
 use target_set::TargetSet;
 
 pub use agent::{is_agent, main};
@@ -73,6 +76,11 @@ impl LabKind for ThisMachine {
         agent::places(cell)
     }
 
+    fn shown(&self, mut cell: Cell) -> Cell {
+        OwnStack::shown().name(&mut cell);
+        cell
+    }
+
     fn check_rights(&self) -> Result<()> {
         check_rights()
     }
@@ -92,12 +100,12 @@ impl LabKind for ThisMachine {
             },
             disk,
             kernel: "host".into(),
-            targets: target_set::targets(place)?,
+            targets: targets::targets(place)?,
         }))
     }
 
     fn about(&self, place: &Place) -> Vec<String> {
-        target_set::about(place)
+        targets::about(place)
     }
 
     fn unavailable(&self, configuration: &Configuration) -> Option<String> {
@@ -145,7 +153,7 @@ fn check_rights() -> Result<()> {
 /// Refuses a limit of memory that cannot be kept.
 fn check_limit(options: &Options) -> Result<()> {
     let Some(limit) = options.memory else { return Ok(()) };
-    if target_set::is_in_memory(&options.place) {
+    if targets::is_in_memory(&options.place) {
         bail!("--memory: the image would lie in memory itself and count too; name a place on a disk with --image");
     }
     group::check(limit)
@@ -260,16 +268,21 @@ impl OpenLab for HostLab {
             on_event(Event::Note { text });
         }
         let medium = source.as_ref().zip(cell.second_disk.as_ref());
+        let (token, group) = (Token::new()?, self.limited(cell)?);
+        let mut named = cell.clone();
+        let disks: Vec<&Device> = std::iter::once(&entered.device).chain(&entered.more).collect();
+        let stack = OwnStack::begin(&mut named, &disks, self.ground.journal())?;
         let job = HostJob {
-            token: Token::new()?,
-            cell: cell.clone(),
+            token,
+            cell: named,
             test: entered.device.clone(),
+            more: entered.more.clone(),
             hold: entered.hold.clone(),
             folder: entered.folder.clone(),
             source: medium.map(|(source, medium)| disks::device(source, medium.size.0)),
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
             history: cell.age.as_ref().map(|age| age.path.clone().into()),
-            group: self.limited(cell)?,
+            group,
         };
         let mut observer = disks::Observer::default();
         let noise = Noise::now();
@@ -282,7 +295,10 @@ impl OpenLab for HostLab {
             on_event(Event::Note { text });
         }
         self.ground.look_after(cell, &entered);
-        let mut left = self.ground.leave(entered);
+        // What a dead agent left of it holds the disks.
+        let unstacked = stack.map_or(Ok(None), |stack| stack.end(self.ground.journal()));
+        let mut left = unstacked.map(|note| note.into_iter().for_each(|text| on_event(Event::Note { text })));
+        left = left.and(self.ground.leave(entered));
         if let Some(group) = &job.group {
             left = left.and(self.unlimited(group, on_event));
         }

@@ -1,5 +1,7 @@
 //! Options of the host lab.
 
+use std::path::PathBuf;
+
 use mountmark_model::Bytes;
 
 use crate::emulator::options::SILENCE_LIMIT;
@@ -35,7 +37,8 @@ pub static DEVICE: LabOption = LabOption {
     value: "DEVICE",
     takes: Takes::Paths,
     help: "Host lab: real disks, partitions, volumes or arrays to make the file systems on, separated by commas; each configuration \
-           visits each. All that they hold is lost; one that is in use is refused, whatever else is said",
+           visits each. A+B are disks that one configuration takes together. All that they hold is lost; one that is in use is \
+           refused, whatever else is said",
     with: None,
     against: &["image"],
     elsewhere: "--device is an option of --lab host; guests have disks of their own",
@@ -92,11 +95,19 @@ pub(super) static ALL: [&LabOption; 8] =
 
 /// What the lab works on.
 pub fn place(given: &Given) -> Place {
-    let devices: Vec<_> = given.paths(&DEVICE).collect();
+    let devices: Vec<_> = given.paths(&DEVICE).map(several).collect();
     match given.paths(&DIR).next() {
         Some(folder) => Place::Folder(folder),
         None if devices.is_empty() => Place::Image { path: given.paths(&IMAGE).next(), force: given.has(&FORCE_IMAGE) },
         None => Place::Devices { paths: devices, wipe: given.texts(&WIPE).collect() },
+    }
+}
+
+/// The devices that one argument of `--device` names, with `+` between them. A node may have a `+` in its own name.
+fn several(given: PathBuf) -> Vec<PathBuf> {
+    match given.to_str() {
+        Some(text) if text.contains('+') && !given.exists() => text.split('+').map(PathBuf::from).collect(),
+        _ => vec![given],
     }
 }
 
@@ -119,7 +130,7 @@ pub(super) fn check(given: &Given) -> Result<(), String> {
     if let Some(reason) = no_disk {
         return Err(format!("--precondition: {reason}"));
     }
-    match given.paths(&DEVICE).any(|path| path.as_os_str().is_empty()) {
+    match given.paths(&DEVICE).flat_map(several).any(|path| path.as_os_str().is_empty()) {
         true => Err("--device names no device; give a path, such as /dev/sdb".into()),
         false => Ok(()),
     }

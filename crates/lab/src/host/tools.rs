@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use mountmark_job::PATH;
-use mountmark_model::{Cell, Configuration, Program, names};
+use mountmark_model::{Cell, Configuration, Program, StackedLayer, names};
 
 use crate::child;
 use crate::image::kernel::{Config, built_without};
@@ -55,6 +55,17 @@ pub fn unavailable(configuration: &Configuration, release: &str) -> Option<Strin
     let programs = filesystem.mkfs.first().into_iter().chain(fsck).chain(&filesystem.tools);
     let missing = missing(programs.map(String::as_str));
     missing_text(&missing, filesystem.packages.iter().map(String::as_str))
+        .or_else(|| configuration.layers.iter().find_map(layer_unavailable))
+}
+
+/// What the machine lacks for a layer, in a sentence.
+fn layer_unavailable(layer: &StackedLayer) -> Option<String> {
+    // What takes it down is looked for before it is made.
+    let mapper = layer.device.starts_with("/dev/mapper/").then_some("dmsetup");
+    let programs = layer.commands().filter_map(|command| command.first()).chain(&layer.tools);
+    let missing = missing(programs.map(String::as_str).chain(mapper));
+    let text = missing_text(&missing, layer.packages.iter().map(String::as_str))?;
+    Some(format!("the layer {}: {text}", layer.name))
 }
 
 /// Why the suite's own programs cannot run, in a sentence.
@@ -82,7 +93,9 @@ pub fn lacks(program: &Program) -> Option<String> {
 /// Versions of the Debian packages that a cell uses; empty without dpkg.
 pub fn package_versions(cell: &Cell) -> BTreeMap<String, String> {
     let common = ["bash", "dash", "coreutils", "findutils", "tar", "mount", "util-linux", "e2fsprogs"];
-    let packages = cell.configuration.filesystem.packages.iter().chain(&cell.packages).map(String::as_str);
+    let layers = cell.configuration.layers.iter().flat_map(|layer| &layer.packages);
+    let packages = cell.configuration.filesystem.packages.iter().chain(layers).chain(&cell.packages);
+    let packages = packages.map(String::as_str);
     let mut query = Command::new("dpkg-query");
     query.args(["-W", "-f", "${db:Status-Abbrev}\t${Package}\t${Version}\n"]).args(packages.chain(common));
     let output = child::output(query.env("PATH", PATH), child::QUICK);
@@ -97,7 +110,13 @@ fn parse_versions(text: &str) -> BTreeMap<String, String> {
 }
 
 fn missing<'a>(programs: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    programs.filter(|program| !has_program(program)).collect()
+    let mut missing: Vec<&str> = Vec::new();
+    for program in programs {
+        if !missing.contains(&program) && !has_program(program) {
+            missing.push(program);
+        }
+    }
+    missing
 }
 
 fn missing_text<'a>(programs: &[&str], packages: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -139,6 +158,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_its_package() {
         assert!(has_program("sh") && !has_program("no-such-program"));
+        assert_eq!(missing(["no-such-program", "sh", "no-such-program"].into_iter()), ["no-such-program"]);
         assert_eq!(missing_text(&[], ["x"]), None);
         let text = missing_text(&["mkfs.jfs"], ["jfsutils"]).unwrap();
         assert!(text.contains("mkfs.jfs") && text.contains("apt install jfsutils"), "{text}");

@@ -17,6 +17,7 @@ use super::folder::OwnFolder;
 use super::group::OwnGroup;
 use super::guard::Guard;
 use super::own::{self, OwnImage};
+use super::stack::OwnStack;
 use crate::cache::{self, Lock};
 
 pub(super) const FOLDER: &str = "undo";
@@ -55,6 +56,9 @@ pub(super) struct Entries {
     /// Control groups, from before they are made until they are removed.
     #[serde(default)]
     pub groups: Vec<OwnGroup>,
+    /// Layers on real disks, from before they are made until they are taken down.
+    #[serde(default)]
+    pub stacks: Vec<OwnStack>,
 }
 
 impl Journal {
@@ -153,6 +157,16 @@ impl Journal {
     /// Records that a control group is gone.
     pub fn remove_group(&self, group: &OwnGroup) -> Result<()> {
         self.change(|state| state.entries.groups.retain(|other| other != group))
+    }
+
+    /// Records layers that will be made.
+    pub fn add_stack(&self, stack: OwnStack) -> Result<()> {
+        self.change(|state| state.entries.stacks.push(stack))
+    }
+
+    /// Records that layers are taken down.
+    pub fn remove_stack(&self, stack: &OwnStack) -> Result<()> {
+        self.change(|state| state.entries.stacks.retain(|other| other != stack))
     }
 
     /// Removes loop devices that have detached themselves, as those of failed cells do; false if one is still attached.

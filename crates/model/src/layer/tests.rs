@@ -25,6 +25,7 @@ fn array() -> Layer {
         attach_degraded: vec![words("assemble --degraded /dev/md{number} {devices}")],
         hole: "Its copies differ.".into(),
         room: Bytes(0),
+        guests_only: String::new(),
         disks: Some(DiskCount { option: "disks".into(), least: 2, most: 4 }),
         options: [("disks", option("2", &[])), ("chunk", chunks), ("log", log)]
             .map(|(name, option)| (name.to_owned(), option))

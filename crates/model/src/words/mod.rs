@@ -59,18 +59,13 @@ pub fn foreign(configuration: &Configuration) -> Option<String> {
 fn needs_guest(configuration: &Configuration) -> Option<String> {
     let base = configuration.base();
     let has_own = |one: &Configuration| one.below.is_some() || one.filesystem.has_own_commands();
-    let what = match (base.layers.first(), base.own_disks) {
-        _ if has_own(configuration) || has_own(base) => {
-            format!("{}, which has commands of its own,", configuration.filesystem.name)
-        }
-        (Some(layer), _) => format!("the layer {}", layer.name),
-        (None, Some(disks)) => format!("a file system on {disks} disks"),
-        (None, None) => return None,
-    };
-    Some(format!(
-        "{what} is made in guests alone: on a real disk nothing yet takes it down again after a kill; leave it out, or \
-         take --lab virtual or --lab kvm"
-    ))
+    (has_own(configuration) || has_own(base)).then(|| {
+        format!(
+            "{}, which has commands of its own, is made in guests alone: on a real disk nothing yet takes it down again after a \
+             kill; leave it out, or take --lab virtual or --lab kvm",
+            configuration.filesystem.name
+        )
+    })
 }
 
 fn mounting(configuration: &Configuration) -> Option<String> {

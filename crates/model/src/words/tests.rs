@@ -201,10 +201,11 @@ fn the_catalogues_own_commands_are_accepted() {
         let variants = filesystem.variants.values().cloned();
         for variant in variants.chain([Default::default()]).map(Variant::on_disks) {
             let mkfs = if variant.command.is_empty() { filesystem.mkfs.clone() } else { variant.command };
-            // What goes through a shell is not looked into, so it is for guests alone; so are commands of its own, and disks
-            // beside the one under test.
+            // What goes through a shell is not looked into, so it is for guests alone; so are commands of its own, and a
+            // word that names the second disk.
             let is_script = mkfs.first().is_some_and(|program| program == "sh");
-            let is_for_guests = is_script || filesystem.has_own_commands() || variant.disks.is_some();
+            let names_second = variant.mkfs.iter().any(|word| word.contains(Variant::SECOND));
+            let is_for_guests = is_script || filesystem.has_own_commands() || names_second;
             let configuration = Configuration {
                 name: filesystem.name.clone(),
                 mkfs_options: variant.mkfs,

@@ -110,6 +110,11 @@ impl DeviceLock {
         emptied.with_context(|| format!("cannot empty {}", self.identity.path))
     }
 
+    /// Takes away the mark of a disk for tests.
+    pub fn unmark(&self) -> Result<()> {
+        erase::unmark(&self.opened()?).with_context(|| format!("cannot write {}", self.identity.path))
+    }
+
     /// Brings it into steady state; what was on it is lost. `tell` gets lines about how far it is.
     pub fn precondition(
         &self,
@@ -128,6 +133,30 @@ impl DeviceLock {
     /// Bytes that it was told to forget since the machine was started.
     pub fn discarded(&self) -> u64 {
         relatives::discarded(&self.identity.name)
+    }
+}
+
+/// The devices of one cell, of which its file system has several, or layers have them.
+pub struct Together {
+    pub locks: Vec<DeviceLock>,
+    /// Whether layers are made of them. The kernel then holds them for these, and the flock alone between the two.
+    pub is_stacked: bool,
+}
+
+impl Hold for Together {
+    fn check(&self) -> Result<()> {
+        self.locks.iter().try_for_each(DeviceLock::check)
+    }
+
+    fn let_go(&self) {
+        self.locks.iter().for_each(DeviceLock::let_go);
+    }
+
+    fn take(&self) -> Result<()> {
+        if self.is_stacked {
+            return self.check();
+        }
+        self.locks.iter().try_for_each(DeviceLock::take)
     }
 }
 

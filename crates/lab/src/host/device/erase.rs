@@ -59,6 +59,15 @@ pub(super) fn empty(file: &File, size: u64, keeps: bool) -> io::Result<bool> {
     Ok(discarded)
 }
 
+/// Takes the mark away: some layers format only what begins with zeros.
+///
+/// # Errors
+/// A device that cannot be written.
+pub(super) fn unmark(file: &File) -> io::Result<()> {
+    file.write_all_at(&[0; LENGTH], 0)?;
+    file.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +88,9 @@ mod tests {
         assert!(is_marked(file.as_file()));
         write(2000, b"x");
         assert!(!is_marked(file.as_file()), "somebody wrote there");
+        unmark(file.as_file()).unwrap();
+        let mut start = [1; LENGTH];
+        file.as_file().read_exact_at(&mut start, 0).unwrap();
+        assert_eq!(start, [0; LENGTH]);
     }
 }

@@ -123,9 +123,19 @@ impl Facts {
             }
         }
         if names.is_empty() {
-            names.push(format!("{}/{}", identity.number, identity.size.0));
+            names.push(self.own_name());
         }
         names
+    }
+
+    /// Its number and size, by which it can always be named.
+    pub fn own_name(&self) -> String {
+        format!("{}/{}", self.identity.number, self.identity.size.0)
+    }
+
+    /// Whether `--wipe` with this name means it.
+    pub fn is_named(&self, given: &String) -> bool {
+        self.names().contains(given) || *given == self.own_name()
     }
 
     /// Everything found on it, for people; empty if nothing was.

@@ -11,12 +11,13 @@ mod mounts;
 mod precondition;
 mod refuse;
 mod relatives;
+pub(super) mod upper;
 
 use std::fs::File;
 
 use anyhow::{Result, bail};
 
-pub(super) use device_lock::{DeviceLock, Made};
+pub(super) use device_lock::{DeviceLock, Made, Together};
 pub(super) use facts::{Facts, Opened};
 pub(super) use gather::examine;
 pub(super) use mounts::{number as number_of, processes, swaps, writers_of_file};

@@ -91,7 +91,7 @@ fn of_relative(facts: &Facts, relative: &Relative) -> Vec<Refusal> {
 
 fn of_contents(facts: &Facts, wipe: &[String]) -> Option<Refusal> {
     let (path, names) = (facts.path.clone(), facts.names());
-    let is_given_up = wipe.iter().any(|given| names.contains(given));
+    let is_given_up = wipe.iter().any(|given| facts.is_named(given));
     let what = facts.holds();
     if is_given_up || what.is_empty() {
         return None;

@@ -26,6 +26,11 @@ pub fn name_of(number: &str) -> Option<String> {
     Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
+/// The kernel's names of all block devices.
+pub(super) fn devices() -> Vec<String> {
+    entries(Path::new(BLOCK))
+}
+
 /// Bytes that a device was told to forget since the machine was started (Documentation/admin-guide/iostats.rst).
 pub(super) fn discarded(name: &str) -> u64 {
     let sectors = fact(name, "stat").split_whitespace().nth(13).and_then(|text| text.parse::<u64>().ok());

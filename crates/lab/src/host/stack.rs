@@ -116,8 +116,7 @@ impl OwnStack {
             }
             if uppermost.is_empty() || begin.elapsed() > BUSY_LIMIT {
                 bail!(
-                    "{} of a host lab that is gone cannot be taken down ({said}): something still uses it; when that has ended, \
-                     `mountmark clean` goes on",
+                    "{} cannot be taken down ({said}): something still uses it; when that has ended, `mountmark clean` goes on",
                     left.iter().map(Upper::path).collect::<Vec<_>>().join(", ")
                 );
             }

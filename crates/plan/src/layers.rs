@@ -4,6 +4,7 @@
 //! options as `key=value` behind colons. A backslash escapes an `@` that is part of an option: `btrfs:mount=subvol=\@`.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use mountmark_model::{Configuration, FileSystem, Layer, StackedLayer, names, split};
 
@@ -77,6 +78,9 @@ pub(crate) fn are_alike(some: &[StackedLayer], others: &[StackedLayer]) -> bool 
     unnamed(some) == unnamed(others)
 }
 
+/// This program's own catalogue, which is asked of each cell of a stored plan.
+static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::built_in().unwrap_or_default());
+
 /// Why layers of a configuration are not made on real disks. Their commands work there as root, and may be anybody's, of a
 /// catalogue or a store; only this program's own are known to reach nothing but the disks under test.
 pub(crate) fn foreign(configuration: &Configuration) -> Option<String> {
@@ -84,9 +88,8 @@ pub(crate) fn foreign(configuration: &Configuration) -> Option<String> {
     if layers.is_empty() {
         return None;
     }
-    let catalogue = Catalogue::built_in().ok()?;
     let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
-    let own = stacked(&catalogue, &names).unwrap_or_default();
+    let own = stacked(&BUILT_IN, &names).unwrap_or_default();
     let reason = |(at, layer): (usize, &StackedLayer)| {
         if own.get(at) != Some(layer) {
             return Some(format!(
@@ -94,7 +97,7 @@ pub(crate) fn foreign(configuration: &Configuration) -> Option<String> {
                 layer.name
             ));
         }
-        let known = catalogue.get::<Layer>(layer.name.split(':').next().unwrap_or_default()).ok()?;
+        let known = BUILT_IN.get::<Layer>(layer.name.split(':').next().unwrap_or_default()).ok()?;
         let reason = &known.guests_only;
         (!reason.is_empty()).then(|| format!("the layer {} is made in guests alone: {reason}", known.name))
     };

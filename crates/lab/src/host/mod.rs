@@ -31,7 +31,7 @@ mod undo;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use mountmark_job::{Device, Places, Token};
+use mountmark_job::{Places, Token};
 use mountmark_model::{
     Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target, words,
 };
@@ -268,13 +268,9 @@ impl OpenLab for HostLab {
             on_event(Event::Note { text });
         }
         let medium = source.as_ref().zip(cell.second_disk.as_ref());
-        let (token, group) = (Token::new()?, self.limited(cell)?);
-        let mut named = cell.clone();
-        let disks: Vec<&Device> = std::iter::once(&entered.device).chain(&entered.more).collect();
-        let stack = OwnStack::begin(&mut named, &disks, self.ground.journal())?;
-        let job = HostJob {
-            token,
-            cell: named,
+        let mut job = HostJob {
+            token: Token::new()?,
+            cell: cell.clone(),
             test: entered.device.clone(),
             more: entered.more.clone(),
             hold: entered.hold.clone(),
@@ -282,8 +278,9 @@ impl OpenLab for HostLab {
             source: medium.map(|(source, medium)| disks::device(source, medium.size.0)),
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
             history: cell.age.as_ref().map(|age| age.path.clone().into()),
-            group,
+            group: self.limited(cell)?,
         };
+        let stack = OwnStack::begin(&mut job, self.ground.journal())?;
         let mut observer = disks::Observer::default();
         let noise = Noise::now();
         let ended = self.run_attached(&job, stop, &mut |event| {

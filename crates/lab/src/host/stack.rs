@@ -2,7 +2,7 @@
 //! the agent that made them is dead.
 //!
 //! A layer's commands make names from `{name}` and `{number}`. On a machine with volumes and arrays of its own both must be
-//! ones that nothing else has. Taken down is only what bears these names and lies on the run's own disks.
+//! ones that nothing else has. Taken down are mappings of these names, and arrays of these numbers on the run's own disks.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use mountmark_job::{Device, PATH};
+use mountmark_job::PATH;
 use mountmark_model::Cell;
 use serde::{Deserialize, Serialize};
 
+use super::agent::HostJob;
 use super::device::upper::{self, Upper};
 use super::device::{name_of_number, number_of};
 use super::own;
@@ -40,14 +41,15 @@ pub struct OwnStack {
 }
 
 impl OwnStack {
-    /// Names the layers of a cell on its disks, and has them in the journal before they are made; `None` if it has none.
-    pub fn begin(cell: &mut Cell, disks: &[&Device], journal: &Journal) -> Result<Option<OwnStack>> {
-        if cell.configuration.layers.is_empty() {
+    /// Names the layers of a job on its disks, and has them in the journal before they are made; `None` if it has none.
+    pub(super) fn begin(job: &mut HostJob, journal: &Journal) -> Result<Option<OwnStack>> {
+        if job.cell.configuration.layers.is_empty() {
             return Ok(None);
         }
-        let nodes: Vec<&Path> = disks.iter().map(|disk| Path::new(&disk.path)).collect();
-        let stack = OwnStack::new(cell.index, &nodes);
-        stack.name(cell);
+        let disks = std::iter::once(&job.test).chain(&job.more);
+        let nodes: Vec<&Path> = disks.map(|disk| Path::new(&disk.path)).collect();
+        let stack = OwnStack::new(job.cell.index, &nodes);
+        stack.name(&mut job.cell);
         journal.add_stack(stack.clone())?;
         Ok(Some(stack))
     }
@@ -154,17 +156,16 @@ impl OwnStack {
 
 impl Upper {
     fn take_down(&self) -> Result<()> {
-        let mut command = match self.mapped.is_empty() {
-            true => Command::new("mdadm"),
-            false => Command::new("dmsetup"),
+        let path = self.path();
+        let (program, arguments) = match self.mapped.as_str() {
+            "" => ("mdadm", vec!["--stop", "--quiet", &path]),
+            mapped => ("dmsetup", vec!["remove", mapped]),
         };
-        match self.mapped.is_empty() {
-            true => command.args(["--stop", "--quiet", &self.path()]),
-            // Waiting for udev would hang where none runs; the node is removed all the same.
-            false => command.args(["remove", &self.mapped]).env("DM_DISABLE_UDEV", "1"),
-        };
+        let mut command = Command::new(program);
+        // Waiting for udev would hang where none runs; the node of a mapping is removed all the same.
+        command.args(arguments).env("PATH", PATH).env("DM_DISABLE_UDEV", "1");
         // After Ctrl-C, too.
-        let output = child::output_to_the_end(command.env("PATH", PATH), child::QUICK)?;
+        let output = child::output_to_the_end(&mut command, child::QUICK)?;
         if output.status.success() {
             return Ok(());
         }

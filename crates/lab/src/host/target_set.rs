@@ -265,9 +265,9 @@ impl TargetSet {
     pub(super) fn about(&self, cell: &Cell) -> String {
         match &self.kind {
             Kind::Files => self.disks.about(cell.disk_size.0),
-            Kind::Devices(claims) => {
-                let claims = claims.get(cell.target.unwrap_or(0) as usize).map_or(&[][..], Vec::as_slice);
-                let taken = claims.iter().take(cell.configuration.disks() as usize);
+            Kind::Devices(_) => {
+                let (at, count) = (cell.target.unwrap_or(0) as usize, cell.configuration.disks() as usize);
+                let taken = self.members(at, count).unwrap_or_default().iter();
                 match taken.map(|claim| claim.identity().path.as_str()).collect::<Vec<_>>()[..] {
                     [one] => format!("the disk is {one}"),
                     ref several => format!("the disks are {}", several.join(", ")),

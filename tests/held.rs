@@ -1,5 +1,9 @@
 //! What file systems hold before the tasks.
 
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
 use crate::lab::{Lab, Ran, Results, assert_has_figures};
 
 /// Reads what it wrote.
@@ -102,6 +106,7 @@ const PROFILE: &str = "geriatrix:douceur,overwrites=2,size=8MiB";
 #[test]
 fn a_history_ages_a_file_system_and_repeats() {
     let Some(lab) = Lab::with_guests("a_history_ages_a_file_system_and_repeats", 2) else { return };
+    let lab = lab.with_own_cells("cache");
     let suite = lab.suite("aged", AGED);
     let words = ["run", "--fs", "ext4", "--suite", &suite, "--disk-size", "256MiB", "--repeat", "1", "--disk", "hdd"];
     let ages = format!("copy:seed:40,seed:40,{PROFILE}");
@@ -127,10 +132,27 @@ fn a_history_ages_a_file_system_and_repeats() {
     let score = |side: &str| one.value(side, "read", "layout_score");
     assert!(score(aged) < score(copy), "{} {}", score(aged), score(copy));
     assert!(one.value(aged, "read", "elapsed") > one.value(copy, "read", "elapsed"));
-    // What is played is played again in the same way.
+    // What is played is played again in the same way, if its disks were lost or are not what they were.
+    let kept = disks(&lab);
+    assert_eq!(kept.len(), 3, "{kept:?}");
+    for (at, disk) in kept.iter().enumerate() {
+        match at {
+            0 => fs::remove_file(disk).unwrap(),
+            _ => File::options().write(true).open(disk).unwrap().write_all_at(b"damage", 5 << 20).unwrap(),
+        }
+    }
     let played = words.iter().map(|word| if *word == ages { ages.trim_start_matches("copy:seed:40,") } else { *word });
     let played: Vec<&str> = played.chain(["--fresh"]).chain(json).collect();
     assert_has_figures(&on_store(&lab, &played).ended_with(0).results(), &one);
+    assert_eq!(disks(&lab).len(), 3);
+}
+
+/// The disks with contents in the lab's cache, in order.
+fn disks(lab: &Lab) -> Vec<PathBuf> {
+    let entries = fs::read_dir(lab.path("cache").join("contents")).expect("contents of disks").flatten();
+    let mut found: Vec<_> = entries.map(|entry| entry.path().join("disks")).filter(|path| path.exists()).collect();
+    found.sort();
+    found
 }
 
 #[test]

@@ -42,7 +42,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use mountmark_job::{Devices, Places};
+use mountmark_job::{Devices, Places, Share};
 use mountmark_model::{Cell, Event, Stage};
 
 use crate::protocol::{Protocol, TaskSteps};
@@ -171,15 +171,22 @@ impl Agent<'_> {
         fs::create_dir_all(&self.devices.source_folder)?;
         self.below.as_deref().map_or(Ok(()), fs::create_dir_all)?;
         self.remember_settings();
-        self.take_all(&protocol.source)?;
-        if self.is_spoilt("source_prepare") || !self.lay(&protocol.layers)? {
+        let share = self.devices.share;
+        if share != Share::Contents {
+            self.take_all(&protocol.source)?;
+        }
+        if self.is_spoilt("source_prepare") || share != Share::Tasks && !self.lay(&protocol.layers)? {
             return Ok(());
         }
         (self.devices.measuring)(true);
         // What somebody else has mounted is taken as it is.
         self.mounted = self.cell.is_mounted;
+        let holds = share == Share::Tasks || self.take_all(&protocol.contents)?;
+        if share == Share::Contents {
+            return Ok(());
+        }
         let mut tasks = None;
-        if self.take_all(&protocol.begin)? {
+        if holds && self.take_all(&protocol.begin)? {
             self.lay_tree()?;
             // What the file system's own programs set is its own.
             self.remember_settings();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use mountmark_job::{CorpusData, Device, Devices, Member, Power, Unseen};
+use mountmark_job::{CorpusData, Device, Devices, Member, Power, Share, Unseen};
 use mountmark_model::conditions::Way;
 use mountmark_model::{Cell, Lab, Layer, RealisedCorpus, Scale, Suite, Task};
 use mountmark_plan::{Catalogue, Options};
@@ -154,6 +154,7 @@ fn both(cell: &Cell, folder: &Path) -> (Vec<String>, Vec<String>) {
         source: medium.map(|_| device("source.img")),
         corpus: medium.map(|_| CorpusData::File(folder.join("source.img"))),
         history: None,
+        share: Share::Whole,
         measuring: Box::new(|_| {}),
         trace: Box::new(Unseen("nothing runs".into())),
         power: Some(Box::new(Cut)),

@@ -29,7 +29,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use mountmark_disk::DiskModel;
 use mountmark_job::{
     CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, MODULES_FILE, Member, Power, Region, SOURCE_FOLDER,
-    TEST_FOLDER, Unseen, line_auth, machine,
+    Share, TEST_FOLDER, Unseen, line_auth, machine,
 };
 use mountmark_model::{Event, Outcome, PROTOCOL, Subject};
 
@@ -44,6 +44,8 @@ const DISK_SERVER: &str = "disk-server";
 /// The number of the second disk, and of the first of further disks under test.
 const SOURCE: usize = 1;
 const MORE: usize = 2;
+/// Seconds. A file system that was used before is used later, whatever date the tasks have: its own checks ask.
+const DAY: i64 = 86_400;
 /// The last argument of a server whose requests are recorded: that of a disk under test.
 const TRACED: &str = "traced";
 /// Why the disk `ram` shows no requests.
@@ -110,7 +112,10 @@ fn live(ports: &Ports) -> Result<()> {
         return Ok(());
     }
     setup::seed_random(job.cell.seed)?;
-    setup::set_clock(job.cell.conditions.as_ref().and_then(|conditions| conditions.date));
+    setup::set_clock(match job.share {
+        Share::Contents => Some(setup::START - DAY),
+        Share::Whole | Share::Tasks => job.cell.conditions.as_ref().and_then(|conditions| conditions.date),
+    });
     if let Some(regions) = &job.crash {
         let more = job.cell.configuration.disks().saturating_sub(1) as usize;
         let numbers: Vec<usize> = std::iter::once(0).chain(MORE..MORE + more).collect();
@@ -150,6 +155,7 @@ fn live(ports: &Ports) -> Result<()> {
         source,
         corpus,
         history,
+        share: job.share,
         measuring,
         trace,
         power,

@@ -121,9 +121,12 @@ fn prefer(thread: libc::pid_t) -> Result<()> {
     Ok(())
 }
 
+/// The date of cells without varied conditions: 2006, as in the first of the studies; in seconds since 1970.
+pub const START: i64 = 1_136_073_600;
+
 /// Sets the wall clock to `date`, in seconds since 1970, or to the same second in every cell, also after a restore.
 pub fn set_clock(date: Option<i64>) {
-    let start = rustix::time::Timespec { tv_sec: date.unwrap_or(1_136_073_600), tv_nsec: 0 };
+    let start = rustix::time::Timespec { tv_sec: date.unwrap_or(START), tv_nsec: 0 };
     let _ = rustix::time::clock_settime(rustix::time::ClockId::Realtime, start);
 }
 

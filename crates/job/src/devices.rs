@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::job::Share;
 use crate::trace::DeviceTrace;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub struct Devices {
     pub corpus: Option<CorpusData>,
     /// The operations that age the file system, if the cell has an age.
     pub history: Option<CorpusData>,
+    /// What of the cell is done on them.
+    pub share: Share,
     /// Called with `true` before a measurement and `false` before inputs are laid out: modelled disks keep time only
     /// while measuring.
     pub measuring: Box<dyn Fn(bool)>,

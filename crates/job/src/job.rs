@@ -13,6 +13,25 @@ use crate::line_auth::Token;
 /// Guest-physical address of the disks' media: above all RAM.
 pub const MEDIA_START: u64 = 4 << 30;
 
+/// What of a cell one agent does. A cell whose file system holds something before the tasks may be done by two: what it holds
+/// takes minutes to make, is the same for many cells, and can be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Share {
+    #[default]
+    Whole,
+    /// Until the disks hold what they hold before the tasks.
+    Contents,
+    /// From such disks on.
+    Tasks,
+}
+
+impl Share {
+    fn is_whole(&self) -> bool {
+        *self == Share::Whole
+    }
+}
+
 /// A part of the media, relative to [`MEDIA_START`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
@@ -43,6 +62,8 @@ pub struct Job {
     /// The operations that age the file system; `None` if the cell has no age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Region>,
+    #[serde(default, skip_serializing_if = "Share::is_whole")]
+    pub share: Share,
     /// If the guest only has to write down its kernel's symbols: where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbols: Option<Region>,

@@ -24,7 +24,7 @@ use mountmark_model::{Cell, Event};
 pub use devices::{CorpusData, Device, Devices, Hold, Member, Places, Power, below};
 pub use file_id::FileId;
 pub use in_guest::{LOOP, MODULES_FILE, SOURCE_FOLDER, TEST_FOLDER, carrier_room, places};
-pub use job::{CrashRegions, Job, MEDIA_START, Region};
+pub use job::{CrashRegions, Job, MEDIA_START, Region, Share};
 pub use line_auth::Token;
 pub use mountmark_trace::Times;
 pub use trace::{DeviceTrace, Unseen};

@@ -148,7 +148,9 @@ pub struct Protocol<'a> {
     pub source: Vec<Step<'a>>,
     /// Layers are made and attached, and the file system below is made and mounted; the modelled disks keep no time yet.
     pub layers: Vec<Step<'a>>,
-    /// Until there is a file system for the tasks.
+    /// If the file system holds something before the tasks: until the disks do, and the kernel knows nothing of them.
+    pub contents: Vec<Step<'a>>,
+    /// From there, or else from the layers, until there is a file system for the tasks.
     pub begin: Vec<Step<'a>>,
     /// Tasks that are figures of others too, which have no steps.
     pub tasks: Vec<TaskSteps<'a>>,
@@ -173,17 +175,24 @@ impl<'a> Protocol<'a> {
         let whole = |of: &'a str, act: Act<'a>| Step { of, part: Part::Whole, act };
         let mut begin: Vec<_> = medium.iter().map(|_| whole(SOURCE, source_mount(places))).collect();
         begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Vary)));
-        let mut end = Vec::new();
+        let (mut contents, mut end) = (Vec::new(), Vec::new());
+        let turn = cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Turn));
         // What somebody else has mounted is taken as it is.
-        if !cell.is_mounted {
-            begin.push(whole(protocol_task::MKFS, stand.make()));
-            begin.push(whole(protocol_task::MOUNT, Act::Mount(Disk::Test, stand.mount())));
-        }
-        begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Turn)));
-        if !cell.is_mounted {
+        if cell.is_mounted {
+            begin.extend(turn);
+        } else {
             const NEW: &[Metric] = &[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE];
-            begin.push(whole(protocol_task::CAPACITY, Act::Capacity(NEW)));
-            begin.extend(held(cell, &stand));
+            let make = whole(protocol_task::MKFS, stand.make());
+            let mount = whole(protocol_task::MOUNT, Act::Mount(Disk::Test, stand.mount()));
+            let space = whole(protocol_task::CAPACITY, Act::Capacity(NEW));
+            if cell.fill.is_none() && cell.age.is_none() {
+                begin.extend([make, mount].into_iter().chain(turn).chain([space]));
+            } else {
+                let first = Step { of: HELD, ..mount.clone() };
+                contents.extend([make, first, space].into_iter().chain(held(cell, &stand)));
+                begin.extend(stand_again(&stand).into_iter().chain([mount]).chain(turn));
+                begin.push(whole(protocol_task::CAPACITY, Act::Capacity(&[Metric::CAPACITY_FILLED])));
+            }
             end = vec![
                 whole(protocol_task::CAPACITY, Act::Script(Disk::Test, REMOVE_ALL)),
                 whole(protocol_task::CAPACITY, Act::Settle),
@@ -196,6 +205,7 @@ impl<'a> Protocol<'a> {
         Protocol {
             source: medium.map(|medium| lay_out(cell, medium, places)).unwrap_or_default(),
             layers: if cell.is_mounted { Vec::new() } else { stand.lay() },
+            contents,
             begin,
             tasks: cell.tasks.iter().map(|task| task_steps(cell, task, places, &stand)).collect(),
             end,
@@ -208,18 +218,17 @@ impl<'a> Protocol<'a> {
     }
 }
 
-/// How the file system gets what it holds before the tasks, of which nothing stays in memory.
+/// How the file system gets what it holds before the tasks, and is taken away again, so that nothing of it stays in memory.
 fn held<'a>(cell: &'a Cell, stand: &Stand<'a>) -> Vec<Step<'a>> {
-    let held: Vec<Act<'a>> = cell.fill.iter().map(Act::Fill).chain(cell.age.iter().map(Act::Age)).collect();
-    if held.is_empty() {
-        return Vec::new();
-    }
-    let mut acts: Vec<Act<'a>> = std::iter::once(Act::DiskTime(false)).chain(held).collect();
-    acts.extend(stand.down().into_iter().chain(stand.up()));
-    acts.push(Act::DiskTime(true));
-    let steps = acts.into_iter().map(|act| Step { of: HELD, part: Part::Whole, act });
-    let came_to = Act::Capacity(&[Metric::CAPACITY_FILLED]);
-    steps.chain([Step { of: protocol_task::CAPACITY, part: Part::Whole, act: came_to }]).collect()
+    let held = cell.fill.iter().map(Act::Fill).chain(cell.age.iter().map(Act::Age));
+    let acts = std::iter::once(Act::DiskTime(false)).chain(held).chain(stand.down());
+    acts.map(|act| Step { of: HELD, part: Part::Whole, act }).collect()
+}
+
+/// From disks that hold something to where the file system can be mounted; not measured.
+fn stand_again<'a>(stand: &Stand<'a>) -> Vec<Step<'a>> {
+    let acts = std::iter::once(Act::DiskTime(false)).chain(stand.up_to_mount()).chain([Act::DiskTime(true)]);
+    acts.map(|act| Step { of: HELD, part: Part::Whole, act }).collect()
 }
 
 /// How the second disk gets its contents.

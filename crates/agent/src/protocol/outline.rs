@@ -22,7 +22,7 @@ pub struct Line {
 pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
     let protocol = Protocol::of(cell, places);
     let mut lines = Lines { cell, lines: Vec::new() };
-    lines.steps(protocol.source.iter().chain(&protocol.layers).chain(&protocol.begin));
+    lines.steps(protocol.source.iter().chain(&protocol.layers).chain(&protocol.contents).chain(&protocol.begin));
     for steps in &protocol.tasks {
         lines.task(steps);
     }

@@ -103,9 +103,15 @@ impl<'a> Stand<'a> {
 
     /// From such disks to a mounted file system.
     pub(super) fn up(&self) -> Vec<Act<'a>> {
+        let mut acts = self.up_to_mount();
+        acts.push(Act::Mount(Disk::Test, self.mount()));
+        acts
+    }
+
+    /// From such disks to where it can be mounted.
+    pub(super) fn up_to_mount(&self) -> Vec<Act<'a>> {
         let mut acts = self.attach(None);
         acts.extend(self.below.iter().map(|(below, site)| Act::Mount(Disk::Below, Mount::sound(below, site))));
-        acts.push(Act::Mount(Disk::Test, self.mount()));
         acts
     }
 

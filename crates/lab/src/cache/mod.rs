@@ -1,9 +1,10 @@
-//! The cache folder: packages, kernels, images, snapshots, corpora. All of it can be made again.
+//! The cache folder: packages, kernels, images, snapshots, contents of disks, corpora. All of it can be made again.
 //!
 //! Entries are written completely or not at all, and checked before use. The cache contains no absolute path, so that
 //! it can be moved and copied; if it holds all that a run needs, it may be read-only.
 
 mod keep;
+mod kept_file;
 pub(crate) mod lock;
 pub(crate) mod sparse;
 mod stamp;
@@ -18,6 +19,7 @@ use mountmark_model::format_bytes;
 use sha2::{Digest, Sha256};
 
 pub(crate) use keep::{Keep, mark_used, prune};
+pub(crate) use kept_file::KeptFile;
 pub use lock::InUse;
 pub(crate) use lock::Lock;
 pub(crate) use stamp::Stamp;

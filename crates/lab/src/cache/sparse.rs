@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 /// Bytes read at a time; a block of zeros is omitted.
 const BLOCK: u64 = 64 << 10;
 
-/// Reads the blocks of a file that are not zero, each with its offset.
-fn blocks(path: &Path, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+/// Reads the blocks of a file that are not zero, each with its offset, up to its end or `most` bytes.
+fn blocks(path: &Path, most: u64, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
     let failed = || format!("cannot read {}", path.display());
     let file = File::open(path).with_context(failed)?;
-    let length = file.metadata().with_context(failed)?.len();
+    let length = file.metadata().with_context(failed)?.len().min(most);
     let (mut block, mut at) = (vec![0; BLOCK as usize], 0);
     while at < length {
         at = match seek(&file, SeekFrom::Data(at)) {
@@ -39,7 +39,7 @@ fn blocks(path: &Path, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result
 /// the holes filled has the same hash.
 pub fn sha256(path: &Path) -> Result<String> {
     let mut hash = Sha256::new();
-    blocks(path, &mut |at, block| {
+    blocks(path, u64::MAX, &mut |at, block| {
         hash.update(at.to_le_bytes());
         hash.update(block);
         Ok(())
@@ -51,7 +51,13 @@ pub fn sha256(path: &Path) -> Result<String> {
 pub fn copy(path: &Path, to: impl AsFd) -> Result<()> {
     let failed = || format!("cannot copy {}", path.display());
     rustix::fs::ftruncate(&to, std::fs::metadata(path).with_context(failed)?.len()).with_context(failed)?;
-    blocks(path, &mut |at, block| {
+    copy_first(path, u64::MAX, to)
+}
+
+/// Copies the blocks of a file's first bytes that are not zero to their places in `to`, which has zeros there.
+pub fn copy_first(path: &Path, most: u64, to: impl AsFd) -> Result<()> {
+    let failed = || format!("cannot copy {}", path.display());
+    blocks(path, most, &mut |at, block| {
         let mut done = 0;
         while done < block.len() {
             done += rustix::io::pwrite(&to, &block[done..], at + done as u64).with_context(failed)?;

@@ -50,6 +50,12 @@ impl Layout {
         Ok(Layout { test, more, source, corpus, undo, history, total })
     }
 
+    /// Where the disks under test end: they lie before all else, in every layout of them.
+    pub fn disks_end(&self) -> u64 {
+        let last = self.more.last().unwrap_or(&self.test);
+        last.offset + last.size
+    }
+
     /// For a witness of power cuts: its disks one behind the other, and behind them its memory.
     pub fn for_crash(&self, log: u64, exchange: u64, device: Device) -> (Region, CrashRegions) {
         let test = Region { size: self.test.size * (1 + self.more.len() as u64), ..self.test };

@@ -4,8 +4,10 @@
 
 mod available;
 mod cell;
+mod contents;
 mod guests;
 mod hardware;
+mod icount;
 mod key;
 mod layout;
 pub mod options;
@@ -17,6 +19,7 @@ mod snapshot;
 mod witness;
 
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -24,7 +27,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_job::{
-    Job, Token,
+    Job, Share, Token,
     kernel_log::{read_log, telling_lines},
     kernel_options::For,
 };
@@ -144,23 +147,22 @@ impl Emulator {
     /// if `stop` was set before. With a plugin if there is one.
     fn start(
         &self,
-        cell: &Cell,
+        (cell, share): (&Cell, Share),
+        image: &Image,
+        (layout, media): (&Layout, &OwnedFd),
         folder: &Path,
         plug: Option<&PluginArguments>,
         stop: &AtomicBool,
     ) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
-        let image = self.image(cell)?;
-        let layout = Layout::of(cell)?;
-        let hardware = self.hardware(cell, &image, &layout)?;
-        let media = qemu::media(layout.total)?;
+        let hardware = self.hardware(cell, image, layout)?;
         if let Some(plug) = plug {
             (plug.on_media)(media.try_clone()?, layout.test);
         }
-        if let (Some(region), Some(source)) = (&layout.corpus, &cell.second_disk) {
-            qemu::fill(&media, region.offset, Path::new(&source.tar))?;
+        if let (Some(region), Some(source), true) = (&layout.corpus, &cell.second_disk, share != Share::Contents) {
+            qemu::fill(media, region.offset, Path::new(&source.tar))?;
         }
-        if let (Some(region), Some(age)) = (&layout.history, &cell.age) {
-            qemu::fill(&media, region.offset, Path::new(&age.path))?;
+        if let (Some(region), Some(age), true) = (&layout.history, &cell.age, share != Share::Tasks) {
+            qemu::fill(media, region.offset, Path::new(&age.path))?;
         }
         let job = folder.join("job.json");
         let token = Token::new()?;
@@ -179,6 +181,7 @@ impl Emulator {
             corpus: layout.corpus,
             undo: layout.undo,
             history: layout.history,
+            share,
             symbols: None,
             crash: None,
         };
@@ -186,13 +189,13 @@ impl Emulator {
         let serial = folder.join("kernel.log");
         match self.clock {
             Clock::Instructions { .. } => {
-                let Some(snapshot) = self.snapshot(&hardware, &image, stop)? else { return Ok(None) };
+                let Some(snapshot) = self.snapshot(&hardware, image, stop)? else { return Ok(None) };
                 let plugin = plug.map(|plug| plug.argument.as_str());
-                let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, plugin)?;
+                let guest = snapshot::restore(&hardware, &snapshot, media, &serial, &job, plugin)?;
                 Ok(Some((guest, snapshot.lines, expected)))
             }
             Clock::Kvm => {
-                let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false, None)?;
+                let mut guest = Qemu::start(&hardware, &Ram::Anonymous, media, &serial, Some(&job), false, None)?;
                 let limit = Duration::from_secs(60);
                 let booted = guest.qmp.wait_for("STOP", limit, stop).context("the guest did not boot under KVM")?;
                 Ok(booted.then_some((guest, Vec::new(), expected)))
@@ -216,11 +219,39 @@ impl Emulator {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Ended> {
+        let (image, layout) = (self.image(cell)?, Layout::of(cell)?);
+        let (media, mut share) = (qemu::media(layout.total)?, Share::Whole);
+        // Two guests with equal agents are one to the run.
+        let mut greeted = false;
+        let mut once = |event| {
+            if !matches!(event, Event::Hello { .. }) || !std::mem::replace(&mut greeted, true) {
+                on_event(event);
+            }
+        };
+        if contents::are_apart(cell) {
+            match self.contents(cell, stop, &mut once)? {
+                Ok(contents) => contents.put(&media, &mut once)?,
+                Err(ended) => return Ok(ended),
+            }
+            share = Share::Tasks;
+        }
+        self.run_guest((cell, share), &image, (&layout, &media), plug, stop, &mut once)
+    }
+
+    /// Runs a share of a cell in a guest with these media.
+    fn run_guest(
+        &self,
+        cell: (&Cell, Share),
+        image: &Image,
+        media: (&Layout, &OwnedFd),
+        plug: Option<&PluginArguments>,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Ended> {
         let folder = Scratch::for_guest()?;
         let serial = folder.path().join("kernel.log");
-        let Some((mut guest, first, expected)) = self.start(cell, folder.path(), plug, stop)? else {
-            return Ok(Ended::Interrupted);
-        };
+        let started = self.start(cell, image, media, folder.path(), plug, stop)?;
+        let Some((mut guest, first, expected)) = started else { return Ok(Ended::Interrupted) };
         guest.qmp.run("cont", serde_json::json!({}))?;
         let mut watch = EventReceiver::new(expected);
         for line in first {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use mountmark_job::{Job, Region, Token, kernel_log::read_log};
+use mountmark_job::{Job, Region, Share, Token, kernel_log::read_log};
 use mountmark_model::profile::{Interval, TaskProfile};
 use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, protocol_task};
 
@@ -226,6 +226,7 @@ impl Profiler {
                     corpus: None,
                     undo: None,
                     history: None,
+                    share: Share::Whole,
                     symbols: Some(layout.test),
                     crash: None,
                 };

@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::hardware::{Clock, Hardware};
+use super::icount;
 use super::qemu::{self, Qemu, Ram};
 use super::qmp::{Gone, Qmp, Silent};
-use crate::cache::{self, Stamp, sparse};
+use crate::cache::{self, KeptFile, sparse};
 
 /// Limit of a boot's instructions; a boot takes some 3 billion. Beyond it the guest hangs, on any host under any load.
 const BOOT_MOST: u64 = 20_000_000_000;
@@ -51,33 +52,9 @@ pub struct Snapshot {
 /// The description of a snapshot. It holds no path, so that a cache can be moved.
 #[derive(Serialize, Deserialize)]
 struct Description {
-    ram: Part,
-    state: Part,
+    ram: KeptFile,
+    state: KeptFile,
     lines: Vec<String>,
-}
-
-/// A file of a snapshot. RAM is gigabytes with some 200 MB allocated, and reading them takes longer than starting a
-/// guest: they are hashed only if the stamp has changed, as in a copied cache.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-struct Part {
-    stamp: Stamp,
-    /// SHA-256 of the parts that are not zero.
-    sha256: String,
-}
-
-impl Part {
-    fn of(path: &Path) -> Result<Part> {
-        let stamp = Stamp::of(path).with_context(|| format!("cannot look at {}", path.display()))?;
-        Ok(Part { stamp, sha256: sparse::sha256(path)? })
-    }
-
-    /// This part with its present stamp; `None` if the contents have changed.
-    fn check(self, path: &Path) -> Option<Part> {
-        let stamp = Stamp::of(path).ok()?;
-        let is_sound = stamp == self.stamp
-            || stamp.size == self.stamp.size && sparse::sha256(path).is_ok_and(|sha256| sha256 == self.sha256);
-        is_sound.then_some(Part { stamp, ..self })
-    }
 }
 
 fn files(folder: &Path) -> [PathBuf; 2] {
@@ -143,7 +120,8 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
     let [ram, state] = files(folder);
     let serial = tempfile::NamedTempFile::new_in(folder)?;
     let media = qemu::media(hardware.media)?;
-    let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false, None)?;
+    let booting = Hardware { clock: hardware.clock.of_boot(), ..hardware.clone() };
+    let mut guest = Qemu::start(&booting, &Ram::Written(&ram), &media, serial.path(), None, false, None)?;
     match pause(&mut guest.qmp, hardware.clock, silence_limit, stop) {
         Ok(true) => {}
         Ok(false) => {
@@ -180,9 +158,10 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
         .run("xen-save-devices-state", json!({ "filename": state, "live": false }))
         .with_context(|| format!("QEMU could not write the snapshot to {}", folder.display()))?;
     guest.end();
+    icount::go_on(&state, booting.clock, hardware.clock).with_context(|| format!("cannot use {}", state.display()))?;
     // The file has its full length from the start, so only a sync ensures its contents.
     fs::File::open(&ram).and_then(|ram| ram.sync_all()).with_context(|| format!("cannot write {}", ram.display()))?;
-    let described = Description { ram: Part::of(&ram)?, state: Part::of(&state)?, lines: lines.clone() };
+    let described = Description { ram: KeptFile::of(&ram)?, state: KeptFile::of(&state)?, lines: lines.clone() };
     cache::write_whole(&folder.join(DESCRIPTION), &serde_json::to_vec_pretty(&described)?)?;
     Ok(Some(Snapshot { ram, state, lines }))
 }

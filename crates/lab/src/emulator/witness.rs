@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use mountmark_job::{
-    CrashRegions, Job, Region, Token,
+    CrashRegions, Job, Region, Share, Token,
     kernel_log::{read_log, telling_lines},
     question,
 };
@@ -120,6 +120,7 @@ impl Witnesses {
             corpus: None,
             undo: None,
             history: None,
+            share: Share::Whole,
             symbols: None,
             crash: Some(regions),
         };

@@ -9,7 +9,9 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use mountmark_job::{Agent, CorpusData, Device, DeviceTrace, Devices, Hold, Member, Places, Token, Unseen, line_auth};
+use mountmark_job::{
+    Agent, CorpusData, Device, DeviceTrace, Devices, Hold, Member, Places, Share, Token, Unseen, line_auth,
+};
 use mountmark_model::{Cell, Event, Identity, Outcome, PROTOCOL, Subject};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -129,6 +131,7 @@ fn live(agent: Agent) -> Result<()> {
         source: job.source,
         corpus: corpus.as_ref().map(data),
         history: history.as_ref().map(data),
+        share: Share::Whole,
         measuring: Box::new(|_| {}),
         trace,
         power: None,

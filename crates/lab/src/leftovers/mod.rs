@@ -23,14 +23,19 @@ const PARTIAL_PREFIXES: [&str; 2] = [".tmp", ".partial-"];
 /// A folder without a lock, as older versions made, is a leftover if its owner has not written to it for so long.
 const GRACE: Duration = Duration::from_secs(60);
 /// Folders of the cache whose entries are made under a lock, and the file written last in each.
-const ENTRIES: [(&str, &str); 3] =
-    [("images", "image.json"), ("packages", ".complete"), ("snapshots", "snapshot.json")];
+const ENTRIES: [(&str, &str); 4] = [
+    ("contents", "contents.json"),
+    ("images", "image.json"),
+    ("packages", ".complete"),
+    ("snapshots", "snapshot.json"),
+];
 const JOURNALS: &str = "undo";
 /// All folders of a cache.
-const CACHE_FOLDERS: [&str; 11] = [
+const CACHE_FOLDERS: [&str; 12] = [
     "apt",
     "cells",
     "closures",
+    "contents",
     "corpora",
     "images",
     "kernels",

@@ -1,0 +1,146 @@
+//! What a file system holds before the tasks: made once, in a guest of its own, and kept in the cache.
+
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use mountmark_job::Share;
+use mountmark_model::{Cell, Event, Outcome, Subject, protocol_task};
+use serde::{Deserialize, Serialize};
+
+use super::layout::Layout;
+use super::{Emulator, key, qemu};
+use crate::cache::{self, KeptFile, sparse};
+use crate::lab::Ended;
+
+/// The file that describes an entry, written last.
+const DESCRIPTION: &str = "contents.json";
+/// As many bytes on disk; an aged disk has one or two gigabytes.
+const KEEP: cache::Keep = cache::Keep::at_most(16 << 30);
+
+/// Whether the disks of a cell get their contents in a guest of their own. A loop device's file lies on a file system that each
+/// guest makes.
+pub(super) fn are_apart(cell: &Cell) -> bool {
+    (cell.fill.is_some() || cell.age.is_some()) && !cell.on_loop
+}
+
+/// What cells with the same contents have in common, as a cell.
+fn common(cell: &Cell) -> Cell {
+    Cell {
+        tasks: Vec::new(),
+        conditions: None,
+        source_prepare: None,
+        root: None,
+        // A fill draws the sizes of its files, and each repeat has others; a history is the same in all.
+        seed: if cell.fill.is_some() { cell.seed } else { 0 },
+        ..cell.clone()
+    }
+}
+
+/// Disks with contents.
+pub(super) struct Contents {
+    disks: PathBuf,
+    events: Vec<Event>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Description {
+    disks: KeptFile,
+    /// Who the agent was, and what it found out about the empty file system.
+    events: Vec<Event>,
+}
+
+impl Contents {
+    /// Copies them to a guest's media, and passes on what is known of them.
+    pub fn put(self, media: &OwnedFd, on_event: &mut dyn FnMut(Event)) -> Result<()> {
+        sparse::copy_first(&self.disks, u64::MAX, media)?;
+        self.events.into_iter().for_each(on_event);
+        Ok(())
+    }
+
+    fn load(folder: &Path) -> Option<Contents> {
+        let (description, disks) = (folder.join(DESCRIPTION), folder.join("disks"));
+        let known: Description = serde_json::from_slice(&fs::read(&description).ok()?).ok()?;
+        let now = known.disks.clone().check(&disks)?;
+        if now != known.disks {
+            let bytes = serde_json::to_vec(&Description { disks: now, events: known.events.clone() });
+            // Save the new stamp, so that the file is not hashed again.
+            let _ = cache::note(&description, &bytes.ok()?);
+        }
+        cache::mark_used(&description);
+        Some(Contents { disks, events: known.events })
+    }
+
+    /// Writes the first `length` bytes of the media and the events to an empty folder.
+    fn keep(folder: &Path, media: &OwnedFd, length: u64, events: Vec<Event>) -> Result<Contents> {
+        let disks = folder.join("disks");
+        let written = fs::File::create(&disks).context("cannot make a file").and_then(|file| {
+            file.set_len(length)?;
+            sparse::copy_first(Path::new(&format!("/proc/self/fd/{}", media.as_raw_fd())), length, &file)?;
+            file.sync_all().context("cannot write")
+        });
+        let what = "the contents of a disk";
+        match written {
+            Err(_) if cache::is_full(folder) => return Err(cache::no_space(folder, None, what)),
+            written => written.with_context(|| format!("{what}, in {}", folder.display()))?,
+        }
+        let described = Description { disks: KeptFile::of(&disks)?, events: events.clone() };
+        cache::write_whole(&folder.join(DESCRIPTION), &serde_json::to_vec(&described)?)?;
+        Ok(Contents { disks, events })
+    }
+}
+
+impl Emulator {
+    /// The disks of a cell with what they hold before the tasks, from the cache or made now; how that ended, if it did not come
+    /// to disks.
+    pub(super) fn contents(
+        &self,
+        cell: &Cell,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Result<Contents, Ended>> {
+        // The same image as the tasks have, so that one boot serves both.
+        let image = self.image(cell)?;
+        let cell = common(cell);
+        let layout = Layout::of(&cell)?;
+        let hardware = self.hardware(&cell, &image, &layout)?;
+        let key = key::of(&cell, &hardware, &layout, &image, &self.kernel.sha256)?;
+        let all = self.options.cache.join("contents");
+        let folder = all.join(&key.sha256[..16]);
+        let _lock = cache::Lock::take(&folder)?;
+        if let Some(contents) = Contents::load(&folder) {
+            return Ok(Ok(contents));
+        }
+        let _ = fs::remove_dir_all(&folder);
+        let (media, mut events) = (qemu::media(layout.total)?, Vec::new());
+        let mut heard = |event| match event {
+            Event::Stage { .. } | Event::Ended { task: Subject::Cell, .. } => on_event(event),
+            Event::Hello { .. } => {
+                events.push(event.clone());
+                on_event(event);
+            }
+            Event::Sample { ref task, .. } if task == protocol_task::CAPACITY => events.push(event),
+            // All repeats have the same disks: its time would be one figure that looks like many.
+            Event::Ended { task: ref subject @ Subject::Task(ref task), outcome: Outcome::Ok }
+                if task == protocol_task::MKFS =>
+            {
+                let reason = "it is made and filled apart from the tasks and kept, and not measured".to_owned();
+                events.push(Event::Ended { task: subject.clone(), outcome: Outcome::Skipped { reason } });
+            }
+            // Remarks come from the guest of the tasks, too.
+            _ => {}
+        };
+        let (guest, media_of) = ((&cell, Share::Contents), (&layout, &media));
+        let ended = self.run_guest(guest, &image, media_of, None, stop, &mut heard)?;
+        let Ended::Outcome { outcome: Outcome::Ok, .. } = ended else { return Ok(Err(ended)) };
+        cache::make_folder(&folder)?;
+        let kept = Contents::keep(&folder, &media, layout.disks_end(), events);
+        match &kept {
+            Ok(_) => cache::prune(&all, DESCRIPTION, &KEEP),
+            Err(_) => _ = fs::remove_dir_all(&folder),
+        }
+        kept.map(Ok)
+    }
+}

@@ -14,7 +14,7 @@ use crate::common;
     after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nPuts back what killed runs of the host lab changed, and keeps an image that another program may have written since. Removes guests whose run is gone, their temporary folders, and half-made entries of the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
 )]
 pub struct Arguments {
-    /// Remove the whole cache too: packages, kernels, images, snapshots, corpora
+    /// Remove the whole cache too: packages, kernels, images, snapshots, filled and aged disks, corpora
     #[arg(long)]
     cache: bool,
     /// Say what would be removed, and remove nothing

@@ -11,6 +11,7 @@ use mountmark_model::{Cell, Event, Outcome, Subject, protocol_task};
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
+use super::run::Guest;
 use super::{Emulator, key, qemu};
 use crate::cache::{self, KeptFile, sparse};
 use crate::lab::Ended;
@@ -132,8 +133,8 @@ impl Emulator {
             // Remarks come from the guest of the tasks, too.
             _ => {}
         };
-        let (guest, media_of) = ((&cell, Share::Contents), (&layout, &media));
-        let ended = self.run_guest(guest, &image, media_of, None, stop, &mut heard)?;
+        let guest = Guest { cell: &cell, share: Share::Contents, image: &image, layout: &layout, media: &media };
+        let ended = self.run_guest(&guest, None, stop, &mut heard)?;
         let Ended::Outcome { outcome: Outcome::Ok, .. } = ended else { return Ok(Err(ended)) };
         cache::make_folder(&folder)?;
         let kept = Contents::keep(&folder, &media, layout.disks_end(), events);

@@ -15,27 +15,22 @@ pub mod probe;
 mod profiler;
 pub mod qemu;
 mod qmp;
+mod run;
 mod snapshot;
 mod witness;
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use mountmark_job::{
-    Job, Share, Token,
-    kernel_log::{read_log, telling_lines},
-    kernel_options::For,
-};
-use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outcome, Program};
+use anyhow::{Result, bail};
+use mountmark_job::kernel_log::read_log;
+use mountmark_job::kernel_options::For;
+use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Program};
 
-use crate::cache::{self, InUse, lock::Scratch};
+use crate::cache::{self, InUse};
 use crate::cell_key::CellKey;
-use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::dkms::Built;
 use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
@@ -47,9 +42,7 @@ pub(crate) use guests::Guests;
 pub use hardware::Clock;
 use hardware::Hardware;
 use layout::Layout;
-use profiler::PluginArguments;
 pub use profiler::Profiler;
-use qemu::{Qemu, Ram};
 use snapshot::Snapshot;
 pub use witness::{Answer, MOST_DISKS, Witness, Witnesses};
 
@@ -143,146 +136,12 @@ impl Emulator {
         })
     }
 
-    /// Starts the cell's guest, paused. Returns its first lines, and how to recognise the further ones. `None`
-    /// if `stop` was set before. With a plugin if there is one.
-    fn start(
-        &self,
-        (cell, share): (&Cell, Share),
-        image: &Image,
-        (layout, media): (&Layout, &OwnedFd),
-        folder: &Path,
-        plug: Option<&PluginArguments>,
-        stop: &AtomicBool,
-    ) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
-        let hardware = self.hardware(cell, image, layout)?;
-        if let Some(plug) = plug {
-            (plug.on_media)(media.try_clone()?, layout.test);
-        }
-        if let (Some(region), Some(source), true) = (&layout.corpus, &cell.second_disk, share != Share::Contents) {
-            qemu::fill(media, region.offset, Path::new(&source.tar))?;
-        }
-        if let (Some(region), Some(age), true) = (&layout.history, &cell.age, share != Share::Tasks) {
-            qemu::fill(media, region.offset, Path::new(&age.path))?;
-        }
-        let job = folder.join("job.json");
-        let token = Token::new()?;
-        let expected = Expected {
-            token: token.clone(),
-            kernel: self.kernel.release.clone(),
-            // The kernel subtracts its own share before it counts: much of a small machine.
-            memory: hardware.ram / 4..=hardware.ram,
-        };
-        let text = Job {
-            token,
-            cell: image_key(cell),
-            test: layout.test,
-            more: layout.more.clone(),
-            source: layout.source,
-            corpus: layout.corpus,
-            undo: layout.undo,
-            history: layout.history,
-            share,
-            symbols: None,
-            crash: None,
-        };
-        text.write(&job)?;
-        let serial = folder.join("kernel.log");
-        match self.clock {
-            Clock::Instructions { .. } => {
-                let Some(snapshot) = self.snapshot(&hardware, image, stop)? else { return Ok(None) };
-                let plugin = plug.map(|plug| plug.argument.as_str());
-                let guest = snapshot::restore(&hardware, &snapshot, media, &serial, &job, plugin)?;
-                Ok(Some((guest, snapshot.lines, expected)))
-            }
-            Clock::Kvm => {
-                let mut guest = Qemu::start(&hardware, &Ram::Anonymous, media, &serial, Some(&job), false, None)?;
-                let limit = Duration::from_secs(60);
-                let booted = guest.qmp.wait_for("STOP", limit, stop).context("the guest did not boot under KVM")?;
-                Ok(booted.then_some((guest, Vec::new(), expected)))
-            }
-        }
-    }
-
     /// The booted guest from which cells start; `None` if `stop` was set before it had booted.
     fn snapshot(&self, hardware: &Hardware, image: &Image, stop: &AtomicBool) -> Result<Option<Snapshot>> {
         let kernel = format!("{} {}", self.kernel.release, self.kernel.sha256);
         let qemu = format!("{:?}", key::emulator()?);
         let limit = self.options.silence_limit;
         snapshot::get(&self.options.cache, hardware, &image.sha256, &kernel, &qemu, limit, stop)
-    }
-
-    /// Runs one cell, with a plugin if there is one.
-    fn run_with(
-        &self,
-        cell: &Cell,
-        plug: Option<&PluginArguments>,
-        stop: &AtomicBool,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<Ended> {
-        let (image, layout) = (self.image(cell)?, Layout::of(cell)?);
-        let (media, mut share) = (qemu::media(layout.total)?, Share::Whole);
-        // Two guests with equal agents are one to the run.
-        let mut greeted = false;
-        let mut once = |event| {
-            if !matches!(event, Event::Hello { .. }) || !std::mem::replace(&mut greeted, true) {
-                on_event(event);
-            }
-        };
-        if contents::are_apart(cell) {
-            match self.contents(cell, stop, &mut once)? {
-                Ok(contents) => contents.put(&media, &mut once)?,
-                Err(ended) => return Ok(ended),
-            }
-            share = Share::Tasks;
-        }
-        self.run_guest((cell, share), &image, (&layout, &media), plug, stop, &mut once)
-    }
-
-    /// Runs a share of a cell in a guest with these media.
-    fn run_guest(
-        &self,
-        cell: (&Cell, Share),
-        image: &Image,
-        media: (&Layout, &OwnedFd),
-        plug: Option<&PluginArguments>,
-        stop: &AtomicBool,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<Ended> {
-        let folder = Scratch::for_guest()?;
-        let serial = folder.path().join("kernel.log");
-        let started = self.start(cell, image, media, folder.path(), plug, stop)?;
-        let Some((mut guest, first, expected)) = started else { return Ok(Ended::Interrupted) };
-        guest.qmp.run("cont", serde_json::json!({}))?;
-        let mut watch = EventReceiver::new(expected);
-        for line in first {
-            watch.take(&line, on_event);
-        }
-        let end = match watch.listen(&guest.lines, stop, self.options.silence_limit, on_event) {
-            Heard::End | Heard::Fault => None,
-            Heard::Interrupted => return Ok(Ended::Interrupted),
-            Heard::Silent => Some(watch.silence("the guest", self.options.silence_limit)),
-        };
-        if let Some(reason) = watch.fault {
-            guest.end();
-            return Ok(Ended::Refused { reason, log: read_log(&serial) });
-        }
-        let killed = guest.killed();
-        let said = guest.end();
-        let log = read_log(&serial);
-        if watch.done && end.is_none() {
-            return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
-        }
-        let reason = match (watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned)), end) {
-            (Some(reason), _) => reason,
-            (None, Some(hung)) => hung,
-            (None, None) if killed.is_some() => format!("{}{}", killed.unwrap_or_default(), watch.stage_text()),
-            (None, None) if log.contains("Kernel panic") => {
-                format!("the guest's kernel panicked{}", watch.stage_text())
-            }
-            (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
-        };
-        let detail = format!("{}\n{}", telling_lines(&log, 30), qemu::without_warnings(&said)).trim().to_owned();
-        Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail }, log })
     }
 }
 

@@ -21,10 +21,14 @@ const DESCRIPTION: &str = "contents.json";
 /// As many bytes on disk; an aged disk has one or two gigabytes.
 const KEEP: cache::Keep = cache::Keep::at_most(16 << 30);
 
-/// Whether the disks of a cell get their contents in a guest of their own. A loop device's file lies on a file system that each
-/// guest makes.
+/// Whether the disk of a cell gets its contents in a guest of its own. It does if all that another guest must know of it lies on
+/// it: a layer has its keys and names in the guest, a server its list of exports, several disks know of each other, and a loop
+/// device's file lies on a file system that each guest makes.
 pub(super) fn are_apart(cell: &Cell) -> bool {
-    (cell.fill.is_some() || cell.age.is_some()) && !cell.on_loop
+    let configuration = &cell.configuration;
+    let is_alone = configuration.layers.is_empty() && configuration.below.is_none() && configuration.disks() == 1;
+    let is_plain = is_alone && !configuration.filesystem.has_own_commands() && !cell.on_loop;
+    is_plain && (cell.fill.is_some() || cell.age.is_some())
 }
 
 /// What cells with the same contents have in common, as a cell.
@@ -143,5 +147,38 @@ impl Emulator {
             Err(_) => _ = fs::remove_dir_all(&folder),
         }
         kept.map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_filled_apart_if_nothing_but_it_must_be_known() {
+        let whole: Cell = toml::from_str(include_str!("key/cell.toml")).unwrap();
+        let changed = |change: &dyn Fn(&mut Cell)| {
+            let mut cell = whole.clone();
+            change(&mut cell);
+            are_apart(&cell)
+        };
+        assert!(changed(&|_| ()));
+        assert!(changed(&|cell| cell.fill = None), "an age alone");
+        assert!(!changed(&|cell| (cell.fill, cell.age) = (None, None)));
+        assert!(!changed(&|cell| cell.on_loop = true));
+        assert!(!changed(&|cell| cell.configuration.below = Some(Box::new(whole.configuration.clone()))));
+        assert!(!changed(&|cell| cell.configuration.filesystem.mount = vec![vec!["zpool".into()]]));
+    }
+
+    #[test]
+    fn what_is_not_of_the_disk_is_not_of_its_contents() {
+        let whole: Cell = toml::from_str(include_str!("key/cell.toml")).unwrap();
+        let mut later = whole.clone();
+        (later.seed, later.fill) = (whole.seed + 1, None);
+        let earlier = Cell { fill: None, ..whole.clone() };
+        assert_eq!(common(&later), common(&earlier), "a history is the same in all repeats");
+        let other = Cell { seed: whole.seed + 1, ..whole.clone() };
+        assert_ne!(common(&other), common(&whole), "a fill is not");
+        assert!(common(&whole).tasks.is_empty() && common(&whole).conditions.is_none());
     }
 }

@@ -181,7 +181,7 @@ impl Agent<'_> {
         (self.devices.measuring)(true);
         // What somebody else has mounted is taken as it is.
         self.mounted = self.cell.is_mounted;
-        let holds = share == Share::Tasks || self.take_all(&protocol.contents)?;
+        let holds = share == Share::Tasks || self.lay(&protocol.contents)?;
         if share == Share::Contents {
             return Ok(());
         }

@@ -25,9 +25,12 @@ impl<'a> Agent<'a> {
         Ok(true)
     }
 
-    /// Makes and attaches the layers; false if one failed, which ends the cell.
+    /// Takes steps that are no measurement; false if one failed, which ends the cell.
     pub(super) fn lay(&mut self, steps: &[Step]) -> Result<bool> {
-        let Err(error) = self.take_all(steps) else { return Ok(true) };
+        let error = match self.take_all(steps) {
+            Err(error) => error,
+            taken => return taken,
+        };
         let detail = self.detail(CallFailed::said(&error));
         self.cell_ended(Outcome::Failed { reason: format!("{error:#}"), detail });
         Ok(false)
@@ -121,7 +124,10 @@ impl<'a> Agent<'a> {
                 self.mounted = true;
                 self.adopt_mount();
             }
-            Act::Unmount(Disk::Test, _) => self.mounted = false,
+            Act::Unmount(Disk::Test, _) => {
+                self.mounted = false;
+                self.take_back()?;
+            }
             _ => {}
         }
         Ok(true)

@@ -62,7 +62,7 @@ impl Computer {
 
     /// The disk under test is too small, for a `cause`; `enough` MiB would do.
     pub fn too_small(&self, given: Bytes, cause: &str, enough: u64) -> PlanError {
-        PlanError::Options(match &self.smallest {
+        let reason = match &self.smallest {
             Some(name) => {
                 format!(
                     "{name} has {given}, which is too small: {cause}; take a disk of {enough} MiB, or a smaller --scale"
@@ -71,7 +71,8 @@ impl Computer {
             None => {
                 format!("--disk-size {given} is too small: {cause}; --disk-size {enough}MiB would do, or leave it away")
             }
-        })
+        };
+        PlanError::TooSmall { enough, reason }
     }
 
     /// Rejects sizes that its disks cannot have.

@@ -7,7 +7,7 @@ use mountmark_model::{Age, Factor, Level, Own, SideComputer, Suite, Vary, headin
 
 use crate::order::block;
 use crate::plan::{Changed, planned};
-use crate::vary::{on_one_size, plan_varied};
+use crate::vary::{all, on_one_size, plan_varied};
 use crate::{Catalogue, Options, PlanError, Realise, Result};
 
 /// Most levels of a factor.
@@ -118,7 +118,7 @@ pub fn plan_with(
             let (options, changed) = side.apply(options);
             plan(&options, &changed)
         };
-        sides.iter().map(of_side).collect()
+        all(sides.iter().map(of_side))
     };
     let mut merged = merge(&sides, on_one_size(options, &mut plans)?, options)?;
     let level = |level: &CrossedLevel| Level { text: level.text.clone(), label: level.label.clone() };

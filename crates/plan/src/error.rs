@@ -36,6 +36,14 @@ pub enum PlanError {
     /// Options that contradict each other or the suite.
     #[error("{0}")]
     Options(String),
+    /// A disk that is too small for something.
+    #[error("{reason}")]
+    TooSmall {
+        /// MiB that would do.
+        enough: u64,
+        /// As a sentence, which names them.
+        reason: String,
+    },
     /// Every requested configuration has a reason not to run.
     #[error("nothing is left to run:\n{}", .0.iter().map(|(name, reason)| format!("{name}: {reason}")).collect::<Vec<_>>().join("\n"))]
     AllSkipped(Vec<(String, String)>),

@@ -101,7 +101,8 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
         Err(code) => return Ok(code),
     };
     if let Some(cell) = measured.cells.iter().find(|cell| cell.has_failure()) {
-        let failed = cell.outcomes.iter().find_map(|one| Some((&one.task, one.outcome.reason()?)));
+        let mut failures = cell.outcomes.iter().filter(|one| one.outcome.is_failed());
+        let failed = failures.find_map(|one| Some((&one.task, one.outcome.reason()?)));
         let (task, reason) = failed.map_or(("the cell", "it ended early"), |(task, reason)| (task.as_str(), reason));
         say!("mountmark: no baseline is written, as {task} failed on {}: {reason}", cell.configuration);
         return Ok(common::FAILED);

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tempfile::{NamedTempFile, TempDir};
@@ -26,22 +26,28 @@ pub struct Lock(Option<File>);
 impl Lock {
     /// Waits for the lock file beside `path`, or until the user interrupts.
     pub fn take(path: &Path) -> Result<Lock> {
+        let lock = Lock::take_unless(path, &mut child::is_interrupted)?;
+        lock.with_context(|| format!("interrupted while another run held {}", path.with_extension("lock").display()))
+    }
+
+    /// Waits for the lock file beside `path`, or until `stops`, which is asked twenty times a second: `None` then.
+    pub(crate) fn take_unless(path: &Path, stops: &mut dyn FnMut() -> bool) -> Result<Option<Lock>> {
         if let Some(folder) = path.parent().filter(|folder| !folder.is_dir())
             && let Err(error) = make_folder(folder)
         {
-            return if is_barred(&error) { Ok(Lock(None)) } else { Err(error) };
+            return if is_barred(&error) { Ok(Some(Lock(None))) } else { Err(error) };
         }
         let path = path.with_extension("lock");
         loop {
             let file = match open(&path) {
                 Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock(None)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Lock(None))),
                 Err(error) => return Err(error).with_context(|| format!("cannot write {}", path.display())),
             };
             match try_lock(&file) {
-                Ok(true) if is_at(&file, &path) => return Ok(Lock(Some(file))),
+                Ok(true) if is_at(&file, &path) => return Ok(Some(Lock(Some(file)))),
                 Ok(true) => {}
-                Ok(false) if child::is_interrupted() => bail!("interrupted while another run held {}", path.display()),
+                Ok(false) if stops() => return Ok(None),
                 Ok(false) => std::thread::sleep(Duration::from_millis(50)),
                 Err(error) => return Err(error).with_context(|| format!("cannot lock {}", path.display())),
             }

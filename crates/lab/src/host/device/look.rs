@@ -12,6 +12,9 @@ const ENDS: u64 = 1 << 20;
 const SAMPLES: u64 = 64;
 /// Bytes of a device that is looked through as a whole.
 const SMALL: u64 = 64 << 20;
+/// What a block is compared with: memcmp takes a tenth of the time of a loop over bytes.
+const BLOCK: usize = 4096;
+static EMPTY: [[u8; BLOCK]; 2] = [[0; BLOCK], [0xff; BLOCK]];
 
 /// Offsets and lengths, in bytes, of what is looked at on a device of `size` bytes.
 pub(super) fn places(size: u64) -> impl Iterator<Item = (u64, u64)> {
@@ -29,8 +32,10 @@ pub(super) fn first_data(file: &File, size: u64, is_marked: bool) -> io::Result<
     for (at, length) in places(size) {
         let buffer = &mut buffer[..length as usize];
         file.read_exact_at(buffer, at)?;
-        let mut found = buffer.iter().zip(at..).filter(|(byte, at)| !matches!(byte, 0 | 0xff) && *at >= skipped);
-        if let Some((_, at)) = found.next() {
+        let blocks = buffer.chunks(BLOCK).zip((at..).step_by(BLOCK));
+        let used = blocks.filter(|(block, _)| EMPTY.iter().all(|empty| *block != &empty[..block.len()]));
+        let mut bytes = used.flat_map(|(block, at)| block.iter().zip(at..));
+        if let Some((_, at)) = bytes.find(|(byte, at)| !matches!(byte, 0 | 0xff) && *at >= skipped) {
             return Ok(Some(at));
         }
     }
@@ -44,7 +49,7 @@ pub(super) fn clear(file: &File, size: u64) -> io::Result<()> {
     for (at, length) in places(size) {
         let buffer = &mut buffer[..length as usize];
         file.read_exact_at(buffer, at)?;
-        if buffer.iter().any(|byte| *byte != 0) {
+        if *buffer != zeros[..length as usize] {
             file.write_all_at(&zeros[..length as usize], at)?;
         }
     }

@@ -14,7 +14,7 @@ pub(crate) fn own_sha256() -> Result<&'static str> {
     if let Some(hash) = HASH.get() {
         return Ok(hash);
     }
-    let hash = cache::sha256_file(Path::new("/proc/self/exe"))?;
+    let hash = cache::sha256_of_program(&cache::default_folder(), Path::new("/proc/self/exe"))?;
     Ok(HASH.get_or_init(|| hash))
 }
 

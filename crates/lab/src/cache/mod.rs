@@ -6,6 +6,7 @@
 mod keep;
 mod kept_file;
 pub(crate) mod lock;
+mod program;
 pub(crate) mod sparse;
 mod stamp;
 
@@ -22,6 +23,7 @@ pub(crate) use keep::{Keep, mark_used, prune};
 pub(crate) use kept_file::KeptFile;
 pub use lock::InUse;
 pub(crate) use lock::Lock;
+pub(crate) use program::sha256_of_program;
 pub(crate) use stamp::Stamp;
 
 /// The remedy for an unusable cache folder.

@@ -71,7 +71,8 @@ pub(super) fn emulator() -> Result<&'static BTreeMap<String, String>> {
     let program = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM)).find(|path| path.is_file());
     let program = program.with_context(|| format!("{PROGRAM} is in no folder of PATH"))?;
     let hash = |path: &Path| cache::sha256_file(path).with_context(|| format!("cannot read {}", path.display()));
-    let mut hashes = BTreeMap::from([(PROGRAM.to_owned(), hash(&program)?)]);
+    let emulator = cache::sha256_of_program(&cache::default_folder(), &program)?;
+    let mut hashes = BTreeMap::from([(PROGRAM.to_owned(), emulator)]);
     let folders = firmware_folders()?;
     for name in FIRMWARE {
         if let Some(path) = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()) {

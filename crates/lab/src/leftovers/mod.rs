@@ -31,12 +31,13 @@ const ENTRIES: [(&str, &str); 4] = [
 ];
 const JOURNALS: &str = "undo";
 /// All folders of a cache.
-const CACHE_FOLDERS: [&str; 12] = [
+const CACHE_FOLDERS: [&str; 13] = [
     "apt",
     "cells",
     "closures",
     "contents",
     "corpora",
+    "hashes",
     "images",
     "kernels",
     "modules",

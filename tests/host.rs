@@ -94,10 +94,11 @@ pub(crate) fn loop_devices(folder: &Path) -> Vec<(String, String)> {
     backed.filter(|(_, file)| file.starts_with(&*folder.to_string_lossy())).collect()
 }
 
-/// Loop devices on files in the folder, and files left in it.
+/// Loop devices on files in the folder, and files left in it but the hash of the program, which stays.
 pub(crate) fn leftovers(folder: &Path) -> Vec<String> {
     let mut found: Vec<String> = loop_devices(folder).into_iter().map(|(name, _)| name).collect();
-    found.extend(fs::read_dir(folder.join("cache")).unwrap().flatten().map(|entry| format!("{:?}", entry.path())));
+    let cached = fs::read_dir(folder.join("cache")).unwrap().flatten().map(|entry| entry.path());
+    found.extend(cached.filter(|path| !path.ends_with("hashes")).map(|path| format!("{path:?}")));
     found
 }
 

@@ -24,5 +24,16 @@ fn main() -> ExitCode {
     if mountmark_lab::host::is_agent() {
         mountmark_lab::host::main(mountmark_agent::run_cell);
     }
+    unset_empty_settings();
     commands::main()
+}
+
+/// An option's variable that is set to nothing, as CI files do, counts as not set. clap would ask for a value.
+fn unset_empty_settings() {
+    for (name, value) in std::env::vars_os() {
+        if value.is_empty() && name.as_encoded_bytes().starts_with(b"MOUNTMARK_") {
+            // SAFETY: this is the only thread.
+            unsafe { std::env::remove_var(name) };
+        }
+    }
 }

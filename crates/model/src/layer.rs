@@ -186,7 +186,11 @@ impl LayerOption {
     /// What commands get for a value.
     fn argument(&self, value: &str) -> Result<String, String> {
         if !self.values.is_empty() {
-            let known = || self.values.keys().cloned().collect::<Vec<_>>().join(", ");
+            let known = || {
+                let mut known: Vec<&str> = self.values.keys().map(String::as_str).collect();
+                known.sort_by_key(|value| value.parse::<Bytes>().map_or(0, |size| size.0));
+                known.join(", ")
+            };
             return self.values.get(value).cloned().ok_or_else(|| format!("give one of {}", known()));
         }
         let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));

@@ -57,7 +57,7 @@ pub struct Arguments {
     survive: Wanted,
     /// What it must have, separated by commas: checksums, snapshots, shrinking, reflink, quota, case-folding, encryption,
     /// compression
-    #[arg(long, value_name = "FACTS", value_delimiter = ',')]
+    #[arg(long, value_name = "FACTS", value_delimiter = ',', value_parser = candidates::need)]
     need: Vec<Topic>,
     /// How full it is when the work begins, such as 80%
     #[arg(long, value_name = "SHARE")]

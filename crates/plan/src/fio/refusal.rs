@@ -31,6 +31,20 @@ const ENGINES: [&str; 18] = [
 ];
 /// Engines that later versions of fio have beside them.
 const LATER: [&str; 3] = ["dircreate", "dirstat", "dirdelete"];
+/// What `rw` takes, and `readwrite`, which is another name of it; an offset or a count may follow behind a colon.
+const DIRECTIONS: [&str; 11] = [
+    "read",
+    "write",
+    "trim",
+    "randread",
+    "randwrite",
+    "randtrim",
+    "rw",
+    "readwrite",
+    "randrw",
+    "trimwrite",
+    "randtrimwrite",
+];
 /// Options whose values are paths; several are separated by colons, and `mem=mmap:path` has a word before its path.
 const PATHS: [&str; 15] = [
     "filename",
@@ -98,6 +112,10 @@ pub(super) fn of_option(entry: &Entry<'_>) -> Option<String> {
             "this engine does not work on files of the file system under test; use one of {}",
             ENGINES.join(", ")
         ));
+    }
+    let direction = value.split(':').next().unwrap_or_default();
+    if matches!(entry.key, "rw" | "readwrite") && !DIRECTIONS.contains(&direction) {
+        return Some(format!("fio has no such pattern; use one of {}", DIRECTIONS.join(", ")));
     }
     if entry.key == "name" {
         return of_name(&entry.value);

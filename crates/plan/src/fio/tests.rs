@@ -95,6 +95,9 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
     let text = "[a]\nsize=1m\niodepth=${DEPTH}\n";
     assert!(read(text, &[]).unwrap_err().to_string().contains("\"DEPTH\""));
     read(text, &[("DEPTH", 4)]).unwrap();
+    let error = read("[a]\nsize=1m\nreadwrite=nope:8\n", &[]).unwrap_err().to_string();
+    assert!(error.contains("a.fio:3: readwrite=nope:8: fio has no such pattern; use one of read, write, "), "{error}");
+    read("[a]\nsize=1m\nrw=randread:8\n", &[]).unwrap();
     assert!(read("include /etc/x\n[a]\nsize=1m\n", &[]).unwrap_err().to_string().contains("a.fio:1: "));
 }
 

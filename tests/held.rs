@@ -43,7 +43,7 @@ fn a_fill_takes_its_share_before_the_tasks_and_repeats() {
     let dry = on_store(&lab, &[&crossed[..], &["--dry-run"]].concat()).ended_with(0);
     prints(&dry, &["ext4#fill-70 held: files fill 70% of the file system, in .mountmark-fill", "ext4#fill-0 mkfs"]);
     let told = on_store(&lab, &crossed).ended_with(0);
-    prints(&told, &["held before", "files fill 70%", "df told"]);
+    prints(&told, &["held before", "files fill 70%", "df told", "a new file system is made in the same way"]);
     let json = ["--format", "json"];
     let one = on_store(&lab, &[&["show"], &json[..]].concat()).ended_with(0).results();
     for fs in ["ext4", "xfs", "btrfs"] {
@@ -55,7 +55,9 @@ fn a_fill_takes_its_share_before_the_tasks_and_repeats() {
         let read = |side: &str| one.value(&format!("{fs}#{side}"), "read", "elapsed");
         assert!(read("fill-70") < 3.0 * read("fill-0"), "{fs}: {} and {}", read("fill-70"), read("fill-0"));
     }
-    // One is filled again. A side without a fill is a cell like any other.
+    // A new file system is made apart too, so that nothing but the fill differs.
+    assert!(one.figures().keys().all(|figure| figure.2 != "mkfs"), "mkfs is measured of neither");
+    // One is filled again.
     let alone: Vec<&str> = words.iter().map(|word| if *word == "ext4,xfs,btrfs" { "ext4" } else { *word }).collect();
     for (fill, side) in [("70%", "ext4#fill-70"), ("0%", "ext4#fill-0")] {
         let again = on_store(&lab, &[&alone[..], &["--fill", fill], &json[..]].concat()).ended_with(0).results();

@@ -27,7 +27,7 @@ pub fn plan(suite: &str, fs: &[&str], repeats: u32, seed: u64, scale: &str) -> P
         seed,
         conditions: Way::Fixed,
         corpus: None,
-        fill: 0,
+        fill: None,
         age: None,
     };
     let corpus = RealisedCorpus {

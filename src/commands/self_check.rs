@@ -177,7 +177,7 @@ fn usual(fs: &str, suite: &str, disk: &str, kernel: &str) -> Options {
         seed: 1,
         conditions: Way::Varied,
         corpus: None,
-        fill: 0,
+        fill: None,
         age: None,
     }
 }

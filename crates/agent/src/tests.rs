@@ -188,7 +188,7 @@ fn cells(catalogue: &Catalogue, fs: &str, suite: &str) -> Vec<Cell> {
         seed: 1,
         conditions: Way::Fixed,
         corpus: None,
-        fill: 0,
+        fill: None,
         age: None,
     };
     let corpus = RealisedCorpus { name: "c".into(), tar_bytes: 10_240, bytes: 1, files: 1, ..Default::default() };

@@ -84,8 +84,14 @@ impl Side {
                 SideChange::Kernel(kernel) => options.kernel = kernel,
                 SideChange::Machine(machine) => options.machine = machine,
                 SideChange::Disk(disk) => options.disk = Some(disk),
-                SideChange::Fill(percent) => options.fill = percent,
-                SideChange::Age(age) => options.age = age,
+                SideChange::Fill(percent) => options.fill = Some(percent),
+                SideChange::Age(age) => {
+                    // A new file system beside aged ones is made apart like them, or else more than its age would differ.
+                    if age.is_none() {
+                        options.fill.get_or_insert(0);
+                    }
+                    options.age = age;
+                }
             }
         }
         (options, changed)

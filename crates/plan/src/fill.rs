@@ -18,8 +18,8 @@ pub fn fill_percent(text: &str) -> Result<u32> {
     }
 }
 
-/// The fill of a cell, with data of its corpus' kind; `None` if nothing is to be filled.
-pub(crate) fn of(percent: u32, source: Option<&CorpusSource>, facts: Option<&RealisedCorpus>) -> Option<Fill> {
+/// The fill of a cell, with data of its corpus' kind.
+pub(crate) fn of(percent: u32, source: Option<&CorpusSource>, facts: Option<&RealisedCorpus>) -> Fill {
     let is_text = |corpus: &CorpusSource| match corpus {
         CorpusSource::Catalogue(corpus) => matches!(&corpus.kind, CorpusKind::Tree(tree) if tree.text),
         CorpusSource::Path(_) | CorpusSource::Bring(_) => false,
@@ -28,7 +28,7 @@ pub(crate) fn of(percent: u32, source: Option<&CorpusSource>, facts: Option<&Rea
         Some(corpus) => [corpus.size_median, corpus.size_mean, corpus.size_max],
         None => [Fill::USUAL[0], Fill::USUAL[1], Fill::USUAL_MAX],
     };
-    (percent > 0).then(|| Fill::with_sizes(percent, sizes, source.is_some_and(is_text)))
+    Fill::with_sizes(percent, sizes, source.is_some_and(is_text))
 }
 
 /// The size on which `bytes` fit beside the fill.
@@ -57,10 +57,9 @@ mod tests {
     #[test]
     fn tasks_have_their_room_beside_the_fill() {
         assert_eq!((beside(100, 0), beside(100, 50), beside(100, 80)), (100, 200, 500));
-        assert_eq!(of(0, None, None), None);
         let corpus =
             RealisedCorpus { files: 3, size_median: 70_000, size_mean: 80_000, size_max: 90_000, ..Default::default() };
-        assert_eq!(of(50, None, Some(&corpus)).unwrap().size_max.0, 90_000);
-        assert_eq!(of(50, None, None).unwrap().size_max.0, Fill::USUAL_MAX);
+        assert_eq!(of(50, None, Some(&corpus)).size_max.0, 90_000);
+        assert_eq!(of(50, None, None).size_max.0, Fill::USUAL_MAX);
     }
 }

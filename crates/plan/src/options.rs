@@ -34,8 +34,9 @@ pub struct Options {
     pub conditions: Way,
     /// `--corpus`: a name, or a path if it contains a `/` or ends like a tar file; overrides the suite's own.
     pub corpus: Option<String>,
-    /// `--fill`: the share of the file system that is taken before the tasks, in percent; 0: none.
-    pub fill: u32,
+    /// `--fill`: the share of the file system that is taken before the tasks, in percent. At 0 the file system is new, and made
+    /// apart like a filled one.
+    pub fill: Option<u32>,
     /// `--age`: the history that is played before the tasks.
     pub age: Option<Age>,
 }

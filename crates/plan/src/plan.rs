@@ -187,32 +187,37 @@ impl Cells<'_> {
         let (mut pool, mut cells) = (Pool::default(), Vec::new());
         for repeat in 0..options.repeats {
             for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
-                cells.push(pool.cell(Cell {
-                    index: cells.len() as u32,
-                    repeat,
-                    point: None,
-                    target: None,
-                    is_mounted: false,
-                    configuration: configuration.clone(),
-                    seed: repeat_seed(options.seed, repeat),
-                    disk: self.disk.clone(),
-                    disk_size: self.disk_size,
-                    on_loop: suite.on_loop,
-                    second_disk: self.medium(repeat),
-                    source_prepare: suite.source_prepare.clone(),
-                    ram,
-                    parameters: self.parameters.clone(),
-                    pause_seconds: suite.pause_seconds,
-                    conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
-                    age: options.age.clone(),
-                    fill: fill::of(options.fill, self.source, self.corpus(repeat).map(|(_, facts)| facts)),
-                    tasks: restart::possible(in_order(suite, options, repeat), configuration),
-                    tools: union(&tools, &configuration.filesystem.tools),
-                    packages: union(&packages, &configuration.filesystem.packages),
-                    whole_packages: suite.whole_packages.clone(),
-                    root: brought::task_root(suite),
-                    modules: suite.modules.clone(),
-                }));
+                cells.push(pool.cell(
+                    Cell {
+                        index: cells.len() as u32,
+                        repeat,
+                        point: None,
+                        target: None,
+                        is_mounted: false,
+                        configuration: configuration.clone(),
+                        seed: repeat_seed(options.seed, repeat),
+                        disk: self.disk.clone(),
+                        disk_size: self.disk_size,
+                        on_loop: suite.on_loop,
+                        second_disk: self.medium(repeat),
+                        source_prepare: suite.source_prepare.clone(),
+                        ram,
+                        parameters: self.parameters.clone(),
+                        pause_seconds: suite.pause_seconds,
+                        conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
+                        age: options.age.clone(),
+                        fill:
+                            options.fill.map(|percent| {
+                                fill::of(percent, self.source, self.corpus(repeat).map(|(_, facts)| facts))
+                            }),
+                        tasks: restart::possible(in_order(suite, options, repeat), configuration),
+                        tools: union(&tools, &configuration.filesystem.tools),
+                        packages: union(&packages, &configuration.filesystem.packages),
+                        whole_packages: suite.whole_packages.clone(),
+                        root: brought::task_root(suite),
+                        modules: suite.modules.clone(),
+                    },
+                ));
             }
         }
         cells
@@ -321,7 +326,8 @@ fn given_size_suits(
     let cause = if hungriest.filesystem.min_size > given {
         format!("{name} can only be made on {} and more", hungriest.filesystem.min_size)
     } else {
-        let beside = if options.fill > 0 { format!(" beside a fill of {}%", options.fill) } else { String::new() };
+        let fill = options.fill.filter(|percent| *percent > 0);
+        let beside = fill.map_or(String::new(), |percent| format!(" beside a fill of {percent}%"));
         format!("the suite {} at scale {} does not fit on it with {name}{beside}", suite.name, options.scale)
     };
     Err(computer.too_small(given, &cause, enough >> 20))

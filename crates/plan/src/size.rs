@@ -37,7 +37,8 @@ pub(crate) fn least(suite: &Suite, options: &Options, corpora: &[RealisedCorpus]
         .unwrap_or(0);
     // The capacity of the smallest device is not counted: hardly any is left on such a device.
     let contents = contents.saturating_add(options.age.as_ref().map_or(0, |age| age.room.0));
-    fill::beside(with_slack(contents).saturating_add(OVERHEAD), options.fill).saturating_add(filesystem.min_size.0)
+    fill::beside(with_slack(contents).saturating_add(OVERHEAD), options.fill.unwrap_or(0))
+        .saturating_add(filesystem.min_size.0)
 }
 
 /// The minimum size of a configuration's disks, with what its layers take of them.
@@ -95,7 +96,7 @@ pub(crate) fn written(suite: &Suite, options: &Options, corpora: &[RealisedCorpu
     // A file over which a loop device lies is written whole.
     let room = suite.written.filter(|_| !suite.on_loop)?;
     let contents = options.scale.apply(room.0, 0).saturating_add(share(corpora).saturating_mul(suite.corpus_written));
-    let filled = size / 100 * u64::from(options.fill);
+    let filled = size / 100 * u64::from(options.fill.unwrap_or(0));
     // What a history writes again and again may lie anywhere.
     let contents = if options.age.is_some() { size } else { contents };
     let written = with_slack(contents).saturating_add(size / TABLES).saturating_add(JOURNAL).saturating_add(filled);

@@ -75,7 +75,7 @@ fn cell_faults(cell: &PlannedCell) -> Vec<String> {
     if let Some(conditions) = &cell.conditions {
         faults.extend(conditions_faults(conditions, cell.ram));
     }
-    if cell.fill.as_ref().is_some_and(|fill| !(1..=Fill::MOST).contains(&fill.percent)) {
+    if cell.fill.as_ref().is_some_and(|fill| fill.percent > Fill::MOST) {
         faults.push("its fill is beyond what this program accepts".into());
     }
     let mut sizes = vec![

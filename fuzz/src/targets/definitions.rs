@@ -66,7 +66,7 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
             seed: 1,
             conditions: Way::Varied,
             corpus: None,
-            fill: 0,
+            fill: None,
             age: None,
         };
         let realised = RealisedCorpus {

@@ -206,7 +206,7 @@ fn options(arguments: &Arguments, suite: &str, scale: Scale) -> Options {
         seed: arguments.seed,
         conditions: Way::Fixed,
         corpus: arguments.corpus.clone(),
-        fill: 0,
+        fill: None,
         age: None,
     }
 }

@@ -220,7 +220,8 @@ impl<'a> Protocol<'a> {
 
 /// How the file system gets what it holds before the tasks, and is taken away again, so that nothing of it stays in memory.
 fn held<'a>(cell: &'a Cell, stand: &Stand<'a>) -> Vec<Step<'a>> {
-    let held = cell.fill.iter().map(Act::Fill).chain(cell.age.iter().map(Act::Age));
+    let fill = cell.fill.iter().filter(|fill| fill.percent > 0);
+    let held = fill.map(Act::Fill).chain(cell.age.iter().map(Act::Age));
     let acts = std::iter::once(Act::DiskTime(false)).chain(held).chain(stand.down());
     acts.map(|act| Step { of: HELD, part: Part::Whole, act }).collect()
 }

@@ -42,8 +42,8 @@ fn common(cell: &Cell) -> Cell {
         root: None,
         parameters: BTreeMap::new(),
         pause_seconds: 0.0,
-        // A fill draws the sizes of its files, and each repeat has others; a history is the same in all.
-        seed: if cell.fill.is_some() { cell.seed } else { 0 },
+        // Each repeat has another file system and draws other sizes of a fill; a history is the same in all, and its disk takes longest.
+        seed: if cell.age.is_some() && cell.fill.as_ref().is_none_or(|fill| fill.percent == 0) { 0 } else { cell.seed },
         ..cell.clone()
     };
     if let Some(medium) = &mut common.second_disk {

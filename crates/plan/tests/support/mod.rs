@@ -59,7 +59,7 @@ pub fn options(fs: &str, suite: &str, machine: &str) -> Options {
         seed: 1,
         conditions: Way::Fixed,
         corpus: None,
-        fill: 0,
+        fill: None,
         age: None,
     }
 }

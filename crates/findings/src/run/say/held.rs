@@ -34,6 +34,9 @@ fn fills(run: &RunRecord) -> Vec<String> {
 }
 
 fn sentence(fill: &Fill, came_to: &[f64]) -> String {
+    if fill.percent == 0 {
+        return "a new file system is made in the same way as those that hold something".into();
+    }
     let kind = if fill.text { "text" } else { "random bytes" };
     let (least, most) =
         came_to.iter().fold((f64::MAX, f64::MIN), |(least, most), one| (least.min(*one), most.max(*one)));

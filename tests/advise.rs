@@ -125,7 +125,7 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     refused(&["--suite", "nosuch"], &["nosuch"]);
     refused(&["--suite", "varmail", "--fs", "nosuch"], &["nosuch"]);
     refused(&["--suite", "varmail", "--need", "speed"], &["there is no fact", "snapshots"]);
-    refused(&["--suite", "varmail", "--need", "support"], &["unless --allow unmaintained asks it too"]);
+    refused(&["--suite", "varmail", "--need", "purpose"], &["unless --fs names it"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
     refused(&["--suite", "varmail", "--room", "100%"], &["--room 100%", "at most 99%"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["everything-returned, nothing"]);

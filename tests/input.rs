@@ -30,8 +30,6 @@ fn unknown_names_are_refused_with_the_nearest_ones() {
     refused(&lab, &["--format", "jsno"], &["--format", "jsno", "json"]);
     refused(&lab, &["--shelf", "/typo/cells"], &["--shelf /typo/cells: there is no folder /typo"]);
     refused(&lab, &["--fs", "ext4@raid5:chunk=3KiB"], &["give one of 4KiB, 8KiB, 16KiB, 32KiB"]);
-    let vary = ["--fs", "ext4", "--vary", "scale=0.01..0.02:2", "--scale", "0.5"];
-    refused(&lab, &vary, &["--vary scale: --scale gives it one value"]);
     refused(&lab, &["--lab", "virtul"], &["virtul", "virtual"]);
     refused(&lab, &["--colour"], &["--colour"]);
 }

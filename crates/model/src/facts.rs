@@ -101,8 +101,8 @@ impl FromStr for Topic {
         let name = StrDeserializer::<serde::de::value::Error>::new(&name);
         Topic::deserialize(name).map_err(|_| {
             format!(
-                "there is no fact {text:?}; there are checksums, snapshots, shrinking, reflink, quota, case-folding, \
-                 encryption, compression"
+                "there is no fact {text:?}; there are support, checksums, snapshots, shrinking, reflink, quota, \
+                 case-folding, encryption, compression"
             )
         })
     }

@@ -24,6 +24,10 @@ pub(crate) fn of(percent: u32, source: Option<&CorpusSource>, facts: Option<&Rea
         CorpusSource::Catalogue(corpus) => matches!(&corpus.kind, CorpusKind::Tree(tree) if tree.text),
         CorpusSource::Path(_) | CorpusSource::Bring(_) => false,
     };
+    // Without files all suites and repeats have one.
+    if percent == 0 {
+        return Fill::with_sizes(0, [Fill::LEAST_MEAN; 3], false);
+    }
     let sizes = match facts.filter(|corpus| corpus.files > 0) {
         Some(corpus) => [corpus.size_median, corpus.size_mean, corpus.size_max],
         None => [Fill::USUAL[0], Fill::USUAL[1], Fill::USUAL_MAX],
@@ -60,6 +64,7 @@ mod tests {
         let corpus =
             RealisedCorpus { files: 3, size_median: 70_000, size_mean: 80_000, size_max: 90_000, ..Default::default() };
         assert_eq!(of(50, None, Some(&corpus)).size_max.0, 90_000);
+        assert_eq!(of(0, None, Some(&corpus)), of(0, None, None));
         assert_eq!(of(50, None, None).size_max.0, Fill::USUAL_MAX);
     }
 }

@@ -180,12 +180,12 @@ fn sections<'a>(job: &'a Text, given: Given<'_>, faults: &mut Vec<String>) -> Re
             continue;
         }
         let (key, value) = content.split_once('=').unwrap_or((content, ""));
-        let value = refusal::substituted(value.trim(), given.parameters).unwrap_or_else(|reason| {
-            refuse(reason);
-            String::new()
-        });
+        let (value, reason) = match refusal::substituted(value.trim(), given.parameters) {
+            Ok(value) => (value, None),
+            Err(reason) => (String::new(), Some(reason)),
+        };
         let entry = Entry { line, part: sections.len(), key: key.trim(), value };
-        refusal::of_option(&entry).into_iter().for_each(&mut refuse);
+        reason.or_else(|| refusal::of_option(&entry)).into_iter().for_each(&mut refuse);
         let entries = match sections.last_mut() {
             Some(section) if !section.is_global() => &mut section.entries,
             _ => &mut global,
@@ -229,13 +229,7 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
         }
         let own = section.find(&["name"]).map_or(section.name, |entry| entry.value.as_str());
         let way = section.find(&["rw", "readwrite"]).map_or("read", |entry| entry.value.as_str());
-        let moves = match way.split(':').next().unwrap_or_default() {
-            "write" | "randwrite" => [false, true, false],
-            "trim" | "randtrim" => [false, false, true],
-            "rw" | "readwrite" | "randrw" => [true, true, false],
-            "trimwrite" | "randtrimwrite" => [false, true, true],
-            _ => [true, false, false],
-        };
+        let moves = refusal::moves(way).unwrap_or_default();
         let together = section.is_on(&["group_reporting"]);
         match jobs.last_mut().filter(|_| together && reported == Some(group)) {
             Some(job) => job.add(&[own.to_owned()], moves),

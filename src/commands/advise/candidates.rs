@@ -80,9 +80,6 @@ fn general_obstacle(filesystem: &FileSystem, arguments: &Arguments) -> Option<St
 /// A value of `--need`: a fact that a file system has or lacks.
 pub fn need(text: &str) -> Result<Topic, String> {
     match text.parse()? {
-        Topic::Support => {
-            Err("what is not maintained is left out in any case, unless --allow unmaintained asks it too".into())
-        }
         Topic::Purpose => Err("what is made for another purpose is left out in any case, unless --fs names it".into()),
         Topic::LargestFile => Err("a largest file is a size; `mountmark list filesystems --facts` has them".into()),
         topic => Ok(topic),

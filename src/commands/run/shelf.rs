@@ -135,7 +135,8 @@ pub fn named(option: &str, text: &Path, wanted: Access) -> Result<Folder> {
 /// Refuses a shelf in a folder that is not there: a shelf is made where it is named, and a name may be mistyped.
 fn is_placed(option: &str, path: &Path) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match parent.filter(|parent| !parent.exists()) {
+    // What may not be looked at is said when it is opened.
+    match parent.filter(|parent| matches!(parent.try_exists(), Ok(false))) {
         None => Ok(()),
         Some(parent) => bail!(WrongUse(format!(
             "{option} {}: there is no folder {}; make it, or correct the name",

@@ -32,9 +32,6 @@ pub fn asked(
         [one, other, ..] => bail!(WrongUse(twice(one, other))),
     };
     let vary = text.map(|text| mountmark_plan::vary(catalogue, options, text)).transpose()?;
-    if arguments.scale.is_some() && vary.as_ref().is_some_and(|vary| vary.parameter == "scale") {
-        bail!(WrongUse("--vary scale: --scale gives it one value; leave one of the two away".into()));
-    }
     let points = vary.as_ref().map_or(1, |vary| vary.points.len());
     let cells = points.saturating_mul(configurations).saturating_mul(sides).saturating_mul(options.repeats as usize);
     if cells > MANY && !arguments.yes && (vary.is_some() || is_crossed) {

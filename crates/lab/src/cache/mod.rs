@@ -62,9 +62,14 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// SHA-256 of a file, in hexadecimal.
 pub fn sha256_file(path: &Path) -> Result<String> {
-    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let hash = File::open(path).and_then(|mut file| sha256_of(&mut file));
+    hash.with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// SHA-256 of what is left to read, in hexadecimal.
+fn sha256_of(file: &mut File) -> io::Result<String> {
     let mut hash = Sha256::new();
-    std::io::copy(&mut file, &mut hash).with_context(|| format!("cannot read {}", path.display()))?;
+    io::copy(file, &mut hash)?;
     Ok(hex(&hash.finalize()))
 }
 

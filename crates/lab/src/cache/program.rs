@@ -1,12 +1,12 @@
 //! Hashes of programs, which are read again only when they have changed: an emulator has tens of megabytes.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{Stamp, check_trust, key, make_folder, note, sha256_file};
+use super::{Stamp, check_trust, key, make_folder, note, sha256_of};
 
 #[derive(Serialize, Deserialize)]
 struct Known {
@@ -17,8 +17,9 @@ struct Known {
 /// SHA-256 of a program, in hexadecimal: what the cache knows of it if its stamp is the same.
 pub(crate) fn sha256_of_program(cache: &Path, program: &Path) -> Result<String> {
     let read = || format!("cannot read {}", program.display());
-    let stamp = Stamp::of(program).with_context(read)?;
-    // One that was replaced while it ran has no place.
+    // One handle: its path may lead to another program a moment later.
+    let mut file = File::open(program).with_context(read)?;
+    let stamp = Stamp::from(&file.metadata().with_context(read)?);
     let name = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
     let folder = cache.join("hashes");
     let entry = folder.join(key([name.to_string_lossy().as_ref()]));
@@ -27,12 +28,18 @@ pub(crate) fn sha256_of_program(cache: &Path, program: &Path) -> Result<String> 
     if let Some(known) = known().filter(|known| is_own && known.stamp == stamp) {
         return Ok(known.sha256);
     }
-    let known = Known { stamp, sha256: sha256_file(program)? };
-    if is_own {
+    let known = Known { stamp, sha256: sha256_of(&mut file).with_context(read)? };
+    let is_still = file.metadata().is_ok_and(|data| Stamp::from(&data) == known.stamp);
+    if is_own && is_still && !is_read_only(&file) {
         // In a cache that cannot be written it is read each time.
         let _ = make_folder(&folder).and_then(|()| note(&entry, &serde_json::to_vec(&known)?));
     }
     Ok(known.sha256)
+}
+
+/// Whether it lies on an image that is mounted read-only, whose maker chose inodes and times.
+fn is_read_only(file: &File) -> bool {
+    rustix::fs::fstatvfs(file).is_ok_and(|state| state.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
 
 #[cfg(test)]

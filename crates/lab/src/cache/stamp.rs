@@ -1,6 +1,6 @@
 //! Detects whether a file has changed since it was checked.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
+    device: u64,
     inode: u64,
     /// Seconds and nanoseconds since 1970.
     modified: [i64; 2],
@@ -21,13 +22,19 @@ pub struct Stamp {
 
 impl Stamp {
     pub fn of(path: &Path) -> io::Result<Stamp> {
-        let data = fs::metadata(path)?;
-        Ok(Stamp {
+        fs::metadata(path).map(|data| Stamp::from(&data))
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(data: &Metadata) -> Stamp {
+        Stamp {
             size: data.len(),
+            device: data.dev(),
             inode: data.ino(),
             modified: [data.mtime(), data.mtime_nsec()],
             changed: [data.ctime(), data.ctime_nsec()],
-        })
+        }
     }
 }
 

@@ -148,7 +148,7 @@ impl Emulator {
             }
             // All cells with these disks would have the same time, which would look like many figures.
             Event::Ended { task: Subject::Task(task), outcome: Outcome::Ok } if task == protocol_task::MKFS => {
-                let reason = "it is made and filled apart from the tasks and kept, and not measured".to_owned();
+                let reason = "it is made apart from the tasks and kept, and not measured".to_owned();
                 events.push(Event::Ended { task: task.clone().into(), outcome: Outcome::Skipped { reason } });
             }
             Event::Ended { outcome, .. } if outcome.is_failed() => on_event(event),

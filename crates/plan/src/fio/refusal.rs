@@ -31,19 +31,19 @@ const ENGINES: [&str; 18] = [
 ];
 /// Engines that later versions of fio have beside them.
 const LATER: [&str; 3] = ["dircreate", "dirstat", "dirdelete"];
-/// What `rw` takes, and `readwrite`, which is another name of it; an offset or a count may follow behind a colon.
-const DIRECTIONS: [&str; 11] = [
-    "read",
-    "write",
-    "trim",
-    "randread",
-    "randwrite",
-    "randtrim",
-    "rw",
-    "readwrite",
-    "randrw",
-    "trimwrite",
-    "randtrimwrite",
+/// What `rw` takes, and `readwrite`, which is another name of it, and whether that reads, writes and trims.
+const DIRECTIONS: [(&str, [bool; 3]); 11] = [
+    ("read", [true, false, false]),
+    ("write", [false, true, false]),
+    ("trim", [false, false, true]),
+    ("randread", [true, false, false]),
+    ("randwrite", [false, true, false]),
+    ("randtrim", [false, false, true]),
+    ("rw", [true, true, false]),
+    ("readwrite", [true, true, false]),
+    ("randrw", [true, true, false]),
+    ("trimwrite", [false, true, true]),
+    ("randtrimwrite", [false, true, true]),
 ];
 /// Options whose values are paths; several are separated by colons, and `mem=mmap:path` has a word before its path.
 const PATHS: [&str; 15] = [
@@ -69,6 +69,12 @@ const PATTERNS: [&str; 2] = ["buffer_pattern", "verify_pattern"];
 const COMMANDS: [&str; 2] = ["exec_prerun", "exec_postrun"];
 /// fio reads at most 4095 bytes as a line, and the rest as another.
 const LONGEST_LINE: usize = 4000;
+
+/// Whether a value of `rw` reads, writes and trims; `None` if fio has no such pattern. An offset or a count may follow it.
+pub(super) fn moves(value: &str) -> Option<[bool; 3]> {
+    let pattern = value.split(':').next().unwrap_or_default();
+    DIRECTIONS.iter().find(|(name, _)| *name == pattern).map(|(_, moves)| *moves)
+}
 
 /// Why a line of the file is rejected.
 pub(super) fn of_line(line: &str) -> Option<String> {
@@ -113,9 +119,8 @@ pub(super) fn of_option(entry: &Entry<'_>) -> Option<String> {
             ENGINES.join(", ")
         ));
     }
-    let direction = value.split(':').next().unwrap_or_default();
-    if matches!(entry.key, "rw" | "readwrite") && !DIRECTIONS.contains(&direction) {
-        return Some(format!("fio has no such pattern; use one of {}", DIRECTIONS.join(", ")));
+    if matches!(entry.key, "rw" | "readwrite") && moves(&value).is_none() {
+        return Some(format!("fio has no such pattern; use one of {}", DIRECTIONS.map(|(name, _)| name).join(", ")));
     }
     if entry.key == "name" {
         return of_name(&entry.value);

@@ -98,6 +98,8 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
     let error = read("[a]\nsize=1m\nreadwrite=nope:8\n", &[]).unwrap_err().to_string();
     assert!(error.contains("a.fio:3: readwrite=nope:8: fio has no such pattern; use one of read, write, "), "{error}");
     read("[a]\nsize=1m\nrw=randread:8\n", &[]).unwrap();
+    let error = read("[a]\nsize=1m\nrw=${MODE}\n", &[]).unwrap_err().to_string();
+    assert!(error.contains("\"MODE\"") && !error.contains("pattern"), "{error}");
     assert!(read("include /etc/x\n[a]\nsize=1m\n", &[]).unwrap_err().to_string().contains("a.fio:1: "));
 }
 

@@ -59,8 +59,12 @@ fn held(plan: &Plan) -> Vec<(&'static str, String)> {
         Some(factor.levels.iter().map(|level| &*level.text).collect::<Vec<_>>().join(","))
     };
     let first = plan.cells.first();
+    // A new file system among aged ones has a fill of nothing, which is not asked for.
+    let fill = first.and_then(|cell| cell.fill.as_ref()).map(|fill| fill.percent);
+    let fill =
+        fill.filter(|fill| plan.cells.iter().all(|cell| cell.fill.as_ref().map(|one| one.percent) == Some(*fill)));
     let mut held = vec![
-        ("--fill", first.and_then(|cell| cell.fill.as_ref()).map(|fill| format!("{}%", fill.percent))),
+        ("--fill", fill.map(|percent| format!("{percent}%"))),
         ("--age", first.and_then(|cell| cell.age.as_ref()).map(|age| age.text.clone())),
     ];
     if plan.lab.capabilities().guest {
@@ -167,6 +171,18 @@ mod tests {
             assert!(command.starts_with("mountmark run --fs ext4,xfs --seed 7 --suite tiny "), "{command}");
             assert!(command.contains(" --repeat 2 ") && !command.contains("store"), "{command}");
         }
+    }
+
+    #[test]
+    fn a_fill_is_asked_for_again_if_all_have_it() {
+        let mut run = run(&["ext4", "xfs"], 1);
+        let fill = std::sync::Arc::new(mountmark_model::Fill::with_sizes(0, [1; 3], false));
+        run.plan.cells[0].fill = Some(fill.clone());
+        assert!(!again(&run).contains("--fill"), "{}", again(&run));
+        for cell in &mut run.plan.cells {
+            cell.fill = Some(fill.clone());
+        }
+        assert!(again(&run).contains(" --fill 0% "), "{}", again(&run));
     }
 
     #[test]

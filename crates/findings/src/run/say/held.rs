@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mountmark_cells::PlannedCell;
 use mountmark_model::{Age, Fill, Metric, protocol_task};
 use mountmark_record::RunRecord;
 
@@ -11,7 +12,12 @@ use crate::group::each_once;
 pub(super) fn sentences(run: &RunRecord) -> Vec<String> {
     let mut ages = each_once(run.plan.cells.iter().filter_map(|cell| cell.age.as_ref()));
     ages.sort_by_key(|age| (&age.text, age.copy));
-    fills(run).into_iter().chain(ages.into_iter().map(aged)).collect()
+    let is_new = |cell: &PlannedCell| cell.age.is_none() && cell.fill.as_ref().is_some_and(|fill| fill.percent == 0);
+    let mut told: Vec<String> = fills(run).into_iter().chain(ages.into_iter().map(aged)).collect();
+    if !told.is_empty() && run.plan.cells.iter().any(is_new) {
+        told.insert(0, "a new file system is made in the same way as those that hold something".into());
+    }
+    told
 }
 
 fn aged(age: &Age) -> String {
@@ -25,7 +31,7 @@ fn aged(age: &Age) -> String {
 fn fills(run: &RunRecord) -> Vec<String> {
     let mut degrees: BTreeMap<u32, (&Fill, Vec<f64>)> = BTreeMap::new();
     for planned in &run.plan.cells {
-        let Some(fill) = &planned.fill else { continue };
+        let Some(fill) = planned.fill.as_ref().filter(|fill| fill.percent > 0) else { continue };
         let cells = run.cells.iter().filter(|cell| cell.index == planned.index);
         let came_to = cells.filter_map(|cell| cell.figure(protocol_task::CAPACITY, &Metric::CAPACITY_FILLED));
         degrees.entry(fill.percent).or_insert_with(|| (fill, Vec::new())).1.extend(came_to);
@@ -34,9 +40,6 @@ fn fills(run: &RunRecord) -> Vec<String> {
 }
 
 fn sentence(fill: &Fill, came_to: &[f64]) -> String {
-    if fill.percent == 0 {
-        return "a new file system is made in the same way as those that hold something".into();
-    }
     let kind = if fill.text { "text" } else { "random bytes" };
     let (least, most) =
         came_to.iter().fold((f64::MAX, f64::MIN), |(least, most), one| (least.min(*one), most.max(*one)));
@@ -59,6 +62,16 @@ mod tests {
 
     use super::*;
     use crate::tests::run;
+
+    #[test]
+    fn a_new_file_system_is_told_beside_others_alone() {
+        let mut run = run(&["ext4", "xfs"], 1);
+        let fill = |percent| Some(Arc::new(Fill::with_sizes(percent, [1, 65536, 1 << 20], true)));
+        run.plan.cells[0].fill = fill(0);
+        assert!(sentences(&run).is_empty());
+        run.plan.cells[1].fill = fill(80);
+        assert!(sentences(&run)[0].starts_with("a new file system is made") && sentences(&run).len() == 2);
+    }
 
     #[test]
     fn what_a_fill_came_to_is_told_by_degree() {

@@ -25,7 +25,7 @@ GALLERY =
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
-	@echo 'make check   formatting, lints, the tests that need no guest, and one guest: while you work'
+	@echo 'make check   formatting, lints, unit tests, the rules of the house, and one guest: while you work'
 	@echo 'make test    set up, check formatting and lints, run all tests'
 	@echo 'make nightly long tests: workloads that must break no promise; every command of the pages; four programs beside the engine;'
 	@echo '             figures that repeat, in longer runs and with the profiler on every file system'
@@ -63,7 +63,7 @@ check:
 
 nightly:
 	@scripts/setup test
-	cargo test --workspace --test integration -- traps:: pages:: engines:: repeat:: why:: danger:: kernels:: layers:: advise:: filesystems:: --ignored --nocapture --test-threads 1
+	cargo test --workspace --test integration -- traps:: pages:: engines:: repeat:: why:: danger:: kernels:: layers:: advise:: filesystems:: modules:: --ignored --nocapture --test-threads 1
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)

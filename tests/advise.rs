@@ -125,6 +125,10 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     refused(&["--suite", "nosuch"], &["nosuch"]);
     refused(&["--suite", "varmail", "--fs", "nosuch"], &["nosuch"]);
     refused(&["--suite", "varmail", "--need", "speed"], &["there is no fact", "snapshots"]);
+    let dry = advise(&lab, &["--suite", "varmail", "--fs", "ext4", "--dry-run"]).ended_with(0);
+    let options = dry.stdout.lines().next().unwrap();
+    assert!(options.contains("noatime") && !options.contains("nojournal"), "{options}");
+    assert!(dry.stdout.contains("left out: ext4:nojournal: it takes away what the defaults promise"), "{}", dry.stdout);
     refused(&["--suite", "varmail", "--need", "purpose"], &["unless --fs names it"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
     refused(&["--suite", "varmail", "--room", "100%"], &["--room 100%", "at most 99%"]);

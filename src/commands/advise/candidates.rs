@@ -7,6 +7,7 @@ use mountmark_model::facts::{Fact, Topic};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
+use super::race::candidate;
 use crate::common::WrongUse;
 
 /// The file systems that meet the needs, in the user's order or the catalogue's, with what they stand on where the user says so;
@@ -97,17 +98,24 @@ fn unmet(filesystem: &FileSystem, needs: &[Topic]) -> Vec<String> {
 }
 
 /// What would be asked, a file system a line with its options, and what is left out.
-pub fn told(catalogue: &Catalogue, chosen: &[String], left_out: &[LeftOut]) -> Result<String> {
-    let mut lines = Vec::new();
+pub fn told(catalogue: &Catalogue, arguments: &Arguments, chosen: &[String], left_out: &[LeftOut]) -> Result<String> {
+    let (mut lines, mut left) = (Vec::new(), Vec::new());
+    left.extend(left_out.iter().map(|left| format!("left out: {}: {}", left.what, left.why)));
     for name in chosen {
-        let options: Vec<&str> = filesystem(catalogue, name)?.tuning.iter().map(|one| one.option.as_str()).collect();
+        let mut options = Vec::new();
+        for one in &filesystem(catalogue, name)?.tuning {
+            let whole = candidate(name, &[&one.option]).name;
+            match weakens(catalogue, arguments, name, &whole)? {
+                Some(why) => left.push(format!("left out: {whole}: {why}")),
+                None => options.push(one.option.as_str()),
+            }
+        }
         lines.push(match options.is_empty() {
             true => format!("{name} as it is"),
             false => format!("{name} as it is, and with {}", options.join(", ")),
         });
     }
-    lines.extend(left_out.iter().map(|left| format!("left out: {}: {}", left.what, left.why)));
-    Ok(lines.join("\n") + "\n")
+    Ok([lines, left].concat().join("\n") + "\n")
 }
 
 /// The file system that lacks the fewest needs, of those that would be asked without them, and what it lacks.

@@ -175,7 +175,7 @@ pub fn run(given: Arguments) -> Result<u8> {
         search.runs.no_profiles = Some(format!("{reason:#}"));
     }
     if arguments.dry_run {
-        common::print(&candidates::told(&catalogue, &chosen, &search.race.left_out)?)?;
+        common::print(&candidates::told(&catalogue, &arguments, &chosen, &search.race.left_out)?)?;
         return Ok(common::DONE);
     }
     let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());

@@ -28,7 +28,6 @@ fn unknown_names_are_refused_with_the_nearest_ones() {
     refused(&lab, &["--machine", "modren"], &["did you mean modern?"]);
     refused(&lab, &["--metric", "elapsd"], &["--metric", "elapsd", "elapsed"]);
     refused(&lab, &["--format", "jsno"], &["--format", "jsno", "json"]);
-    refused(&lab, &["--shelf", "/typo/cells"], &["--shelf /typo/cells: there is no folder /typo"]);
     refused(&lab, &["--fs", "ext4@raid5:chunk=3KiB"], &["give one of 4KiB, 8KiB, 16KiB, 32KiB"]);
     refused(&lab, &["--lab", "virtul"], &["virtul", "virtual"]);
     refused(&lab, &["--colour"], &["--colour"]);

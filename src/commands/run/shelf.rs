@@ -82,7 +82,6 @@ impl ShelfOptions {
         }
         self.keys()?;
         for (path, access) in self.shelf.iter().map(|path| place(path)) {
-            is_placed("--shelf", &path)?;
             Folder::check(&path, access, !is_dry).map_err(|error| wrong("--shelf", error))?;
         }
         Ok(())
@@ -128,22 +127,7 @@ pub fn named(option: &str, text: &Path, wanted: Access) -> Result<Folder> {
         let (text, path) = (text.display(), path.display());
         bail!(WrongUse(format!("{option} {text} is only read, and this writes to it: name it as {path}")));
     }
-    is_placed(option, &path)?;
     Folder::open(&path, wanted).map_err(|error| wrong(option, error))
-}
-
-/// Refuses a shelf in a folder that is not there: a shelf is made where it is named, and a name may be mistyped.
-fn is_placed(option: &str, path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // What may not be looked at is said when it is opened.
-    match parent.filter(|parent| matches!(parent.try_exists(), Ok(false))) {
-        None => Ok(()),
-        Some(parent) => bail!(WrongUse(format!(
-            "{option} {}: there is no folder {}; make it, or correct the name",
-            path.display(),
-            parent.display()
-        ))),
-    }
 }
 
 /// What is wrong with the value of an option. What the system refuses is no wrong use; a file that is not there is.

@@ -44,7 +44,7 @@ fn options_stand_in_commands() {
     for (given, said) in [
         (("disks", "9"), "takes 2 to 4 disks"),
         (("disks", "x"), "takes 2 to 4 disks"),
-        (("chunk", "100"), "one of 1MiB, 64KiB"),
+        (("chunk", "100"), "one of 64KiB, 1MiB"),
         (("log", "other"), "one of none, ppl"),
         (("level", "5"), "its options: chunk, disks, log"),
     ] {

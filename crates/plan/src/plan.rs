@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use mountmark_cells::{Plan, PlannedCell, Pool};
 use mountmark_model::{
-    Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Own, RealisedCorpus, Scale, Source, SourceMedium, Suite,
+    Bytes, Cell, Configuration, CorpusSource, Disk, Fill, Machine, Own, RealisedCorpus, Scale, Source, SourceMedium,
+    Suite,
 };
 
 use crate::bounds::MOST_REPEATS;
@@ -187,37 +188,32 @@ impl Cells<'_> {
         let (mut pool, mut cells) = (Pool::default(), Vec::new());
         for repeat in 0..options.repeats {
             for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
-                cells.push(pool.cell(
-                    Cell {
-                        index: cells.len() as u32,
-                        repeat,
-                        point: None,
-                        target: None,
-                        is_mounted: false,
-                        configuration: configuration.clone(),
-                        seed: repeat_seed(options.seed, repeat),
-                        disk: self.disk.clone(),
-                        disk_size: self.disk_size,
-                        on_loop: suite.on_loop,
-                        second_disk: self.medium(repeat),
-                        source_prepare: suite.source_prepare.clone(),
-                        ram,
-                        parameters: self.parameters.clone(),
-                        pause_seconds: suite.pause_seconds,
-                        conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
-                        age: options.age.clone(),
-                        fill:
-                            options.fill.map(|percent| {
-                                fill::of(percent, self.source, self.corpus(repeat).map(|(_, facts)| facts))
-                            }),
-                        tasks: restart::possible(in_order(suite, options, repeat), configuration),
-                        tools: union(&tools, &configuration.filesystem.tools),
-                        packages: union(&packages, &configuration.filesystem.packages),
-                        whole_packages: suite.whole_packages.clone(),
-                        root: brought::task_root(suite),
-                        modules: suite.modules.clone(),
-                    },
-                ));
+                cells.push(pool.cell(Cell {
+                    index: cells.len() as u32,
+                    repeat,
+                    point: None,
+                    target: None,
+                    is_mounted: false,
+                    configuration: configuration.clone(),
+                    seed: repeat_seed(options.seed, repeat),
+                    disk: self.disk.clone(),
+                    disk_size: self.disk_size,
+                    on_loop: suite.on_loop,
+                    second_disk: self.medium(repeat),
+                    source_prepare: suite.source_prepare.clone(),
+                    ram,
+                    parameters: self.parameters.clone(),
+                    pause_seconds: suite.pause_seconds,
+                    conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
+                    age: options.age.clone(),
+                    fill: self.fill(repeat),
+                    tasks: restart::possible(in_order(suite, options, repeat), configuration),
+                    tools: union(&tools, &configuration.filesystem.tools),
+                    packages: union(&packages, &configuration.filesystem.packages),
+                    whole_packages: suite.whole_packages.clone(),
+                    root: brought::task_root(suite),
+                    modules: suite.modules.clone(),
+                }));
             }
         }
         cells
@@ -225,6 +221,12 @@ impl Cells<'_> {
 
     fn corpus(&self, repeat: u32) -> Option<&(PathBuf, RealisedCorpus)> {
         self.corpora.get(repeat as usize).or(self.corpora.first())
+    }
+
+    /// The fill of a repeat.
+    fn fill(&self, repeat: u32) -> Option<Fill> {
+        let corpus = self.corpus(repeat).map(|(_, facts)| facts);
+        self.options.fill.map(|percent| fill::of(percent, self.source, corpus))
     }
 
     /// The second disk of a repeat, with its corpus.

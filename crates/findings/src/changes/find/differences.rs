@@ -54,8 +54,7 @@ const FACTS: &[Fact] = &[
     ("disk", |run| joined(run.cells.iter().map(|cell| cell.disk.clone()))),
     ("disk size", |run| joined(run.cells.iter().map(|cell| cell.disk_size.to_string()))),
     ("fill", |run| {
-        let fill = |cell: &PlannedCell| cell.fill.as_ref().map(|fill| fill.percent).filter(|percent| *percent > 0);
-        held(run, |cell| fill(cell).map(|percent| format!("{percent}%")))
+        held(run, |cell| cell.fill.as_ref().filter(|fill| fill.percent > 0).map(|fill| format!("{}%", fill.percent)))
     }),
     ("age", |run| held(run, |cell| cell.age.as_ref().map(|age| format!("{} ({})", age.text, start(&age.sha256))))),
     ("kernel", kernel),

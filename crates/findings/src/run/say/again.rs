@@ -60,9 +60,8 @@ fn held(plan: &Plan) -> Vec<(&'static str, String)> {
     };
     let first = plan.cells.first();
     // A new file system among aged ones has a fill of nothing, which is not asked for.
-    let fill = first.and_then(|cell| cell.fill.as_ref()).map(|fill| fill.percent);
-    let fill =
-        fill.filter(|fill| plan.cells.iter().all(|cell| cell.fill.as_ref().map(|one| one.percent) == Some(*fill)));
+    let mut fills = plan.cells.iter().map(|cell| cell.fill.as_ref().map(|fill| fill.percent));
+    let fill = fills.next().flatten().filter(|fill| fills.all(|other| other == Some(*fill)));
     let mut held = vec![
         ("--fill", fill.map(|percent| format!("{percent}%"))),
         ("--age", first.and_then(|cell| cell.age.as_ref()).map(|age| age.text.clone())),

@@ -94,11 +94,12 @@ pub(crate) fn loop_devices(folder: &Path) -> Vec<(String, String)> {
     backed.filter(|(_, file)| file.starts_with(&*folder.to_string_lossy())).collect()
 }
 
-/// Loop devices on files in the folder, and files left in it but the hash of the program, which stays.
+/// Loop devices on files in the folder, and files left in it but the cache's tag and the hash of the program, which stay.
 pub(crate) fn leftovers(folder: &Path) -> Vec<String> {
     let mut found: Vec<String> = loop_devices(folder).into_iter().map(|(name, _)| name).collect();
     let cached = fs::read_dir(folder.join("cache")).unwrap().flatten().map(|entry| entry.path());
-    found.extend(cached.filter(|path| !path.ends_with("hashes")).map(|path| format!("{path:?}")));
+    let stays = |path: &PathBuf| path.ends_with("hashes") || path.ends_with("CACHEDIR.TAG");
+    found.extend(cached.filter(|path| !stays(path)).map(|path| format!("{path:?}")));
     found
 }
 

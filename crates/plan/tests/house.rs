@@ -236,8 +236,8 @@ fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
 #[test]
 fn each_folder_of_the_cache_is_known_to_its_cleaning_and_described() {
     let quoted = |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<String>>();
-    let source = fs::read_to_string(root().join("crates/lab/src/leftovers/mod.rs")).unwrap();
-    let list = source.split("const CACHE_FOLDERS").nth(1).unwrap().split(';').nth(1).unwrap();
+    let source = fs::read_to_string(root().join("crates/lab/src/cache/own.rs")).unwrap();
+    let list = source.split("const FOLDERS").nth(1).unwrap().split(';').nth(1).unwrap();
     let mut known = quoted(list);
     known.extend(quoted(source.split("const JOURNALS").nth(1).unwrap().split(';').next().unwrap()));
     let used: BTreeSet<String> = code()

@@ -204,7 +204,8 @@ fn package_lists(machine: &Machine) -> Finding {
 fn cache_folder(machine: &Machine) -> Finding {
     let path = machine.cache.display();
     let needed = if machine.has_kernel() { ROOM_FOR_MORE } else { ROOM };
-    match cache::check_trust(&machine.cache).and_then(|()| cache::room(&machine.cache)) {
+    let own = cache::check_trust(&machine.cache).and_then(|()| cache::check_own(&machine.cache));
+    match own.and_then(|()| cache::room(&machine.cache)) {
         Ok(free) if free < needed => Finding::new(
             State::Missing,
             format!("{path} has {} free; the lab takes about {}", format_bytes(free), format_bytes(needed)),

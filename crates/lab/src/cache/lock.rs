@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,7 +57,10 @@ impl Lock {
     /// As [`Lock::take`], or `None` if another process holds it.
     pub(crate) fn try_take(path: &Path) -> Result<Option<Lock>> {
         let path = path.with_extension("lock");
-        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        // What lies there under this name may be somebody else's: it is neither emptied nor followed.
+        let options = &mut File::options();
+        let file = options.write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW).open(&path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
         let is_ours = try_lock(&file).with_context(|| format!("cannot lock {}", path.display()))?;
         Ok((is_ours && is_at(&file, &path)).then_some(Lock(Some(file))))
     }

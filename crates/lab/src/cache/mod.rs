@@ -6,6 +6,7 @@
 mod keep;
 mod kept_file;
 pub(crate) mod lock;
+pub(crate) mod own;
 mod program;
 pub(crate) mod sparse;
 mod stamp;
@@ -23,6 +24,7 @@ pub(crate) use keep::{Keep, mark_used, prune};
 pub(crate) use kept_file::KeptFile;
 pub use lock::InUse;
 pub(crate) use lock::Lock;
+pub use own::check as check_own;
 pub(crate) use program::sha256_of_program;
 pub(crate) use stamp::Stamp;
 
@@ -76,7 +78,7 @@ fn sha256_of(file: &mut File) -> io::Result<String> {
 /// Opens a cache folder for a run, and creates it if it is missing. Keep the result for the lifetime of the run.
 ///
 /// # Errors
-/// A folder that cannot be created, or that others may write to ([`check_trust`]).
+/// A folder that cannot be created, that others may write to ([`check_trust`]), or that holds what is not this program's.
 pub fn open(cache: &Path) -> Result<InUse> {
     loop {
         if !cache.is_dir() {
@@ -86,6 +88,7 @@ pub fn open(cache: &Path) -> Result<InUse> {
         let in_use = InUse::share(cache);
         // `mountmark clean` may have held the lock and removed the folder.
         if in_use.is_of(cache) {
+            own::claim(cache)?;
             return Ok(in_use);
         }
     }
@@ -181,7 +184,7 @@ pub fn no_space(folder: &Path, bytes: Option<u64>, what: &str) -> anyhow::Error 
     let there = free(folder).map(|free| format!("{} are free", format_bytes(free)));
     let sizes: Vec<String> = takes.into_iter().chain(there).collect();
     anyhow::anyhow!(
-        "no space for {what} in {}{}{}; free some there, or set MOUNTMARK_CACHE to a folder with room",
+        "no space for {what} in {}{}{}; free some there, or set MOUNTMARK_CACHE to a new folder where there is room",
         folder.display(),
         if sizes.is_empty() { "" } else { ": " },
         sizes.join(", ")

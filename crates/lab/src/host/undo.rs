@@ -20,7 +20,7 @@ use super::own::{self, OwnImage};
 use super::stack::OwnStack;
 use crate::cache::{self, Lock};
 
-pub(super) const FOLDER: &str = "undo";
+pub(super) use crate::cache::own::JOURNALS as FOLDER;
 
 /// Changes of one run that are not yet undone. Its lock is held for as long as the run lives, and works across
 /// containers, where process numbers differ.

@@ -1,7 +1,7 @@
 //! Finds what killed runs left behind, or the whole cache, to remove it.
 //!
 //! Finding changes nothing. It finds only what certainly belongs to this program: guests by their command line and a
-//! missing parent, folders by the owner in their name, half-made cache entries by a lock that no process holds. It
+//! missing parent, folders by the owner in their name, half-made entries of a cache by a lock that no process holds. It
 //! never follows symbolic links.
 
 use std::fs::{self, Metadata};
@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::format_bytes;
 
 use crate::cache::lock::{self, InUse, Lock};
+use crate::cache::own::{self, FOLDERS, Folder, JOURNALS, TAG};
 
 mod process;
 #[cfg(test)]
@@ -29,24 +30,6 @@ const ENTRIES: [(&str, &str); 4] = [
     ("packages", ".complete"),
     ("snapshots", "snapshot.json"),
 ];
-const JOURNALS: &str = "undo";
-/// All folders of a cache.
-const CACHE_FOLDERS: [&str; 13] = [
-    "apt",
-    "cells",
-    "closures",
-    "contents",
-    "corpora",
-    "hashes",
-    "images",
-    "kernels",
-    "modules",
-    "packages",
-    "profiler",
-    "snapshots",
-    JOURNALS,
-];
-
 #[derive(Debug)]
 pub struct Leftover {
     kind: Kind,
@@ -131,7 +114,15 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
             _ => {}
         }
     }
-    for folder in CACHE_FOLDERS {
+    if matches!(own::look(cache), Folder::Cache) {
+        half_made(cache, &mut found);
+    }
+    found
+}
+
+/// What was being written into a cache when its writer was killed.
+fn half_made(cache: &Path, found: &mut Vec<Leftover>) {
+    for folder in FOLDERS {
         let folder = cache.join(folder);
         if !is_real_folder(&folder) {
             continue;
@@ -150,19 +141,18 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
             }
         }
     }
-    for (folder, last) in ENTRIES {
-        let folder = cache.join(folder);
+    for (kind, last) in ENTRIES {
+        let folder = cache.join(kind);
         if !is_real_folder(&folder) {
             continue;
         }
         for (path, data) in own_entries(&folder) {
-            let hidden = file_name(&path).starts_with('.');
-            if data.is_dir() && !hidden && !path.join(last).exists() && !lock::is_held(&lock::beside(&path)) {
+            let is_ours = own::is_entry(kind, &file_name(&path)) == Some(true);
+            if data.is_dir() && is_ours && !path.join(last).exists() && !lock::is_held(&lock::beside(&path)) {
                 found.push(Leftover::path(path, Guard::Beside, "never finished"));
             }
         }
     }
-    found
 }
 
 /// All parts of the cache folder; empty if there is no such folder. New runs wait while the returned [`InUse`] is held.
@@ -174,12 +164,28 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
     let Some(alone) = InUse::alone(cache) else {
         bail!("the cache {} is in use by a run; wait for its end or end it, then clean again", cache.display());
     };
-    let Ok(entries) = fs::read_dir(cache) else { return Ok((Vec::new(), alone)) };
-    for entry in entries {
+    let strange = |path: &Path| {
+        let inside = path.strip_prefix(cache).unwrap_or(path);
+        format!("{} holds {inside:?}, which Mountmark did not put there; nothing was removed", cache.display())
+    };
+    match own::look(cache) {
+        Folder::Cache => {}
+        Folder::Empty => return Ok((Vec::new(), alone)),
+        Folder::Strange(path) => bail!(strange(&path)),
+    }
+    let mut tag = None;
+    for entry in fs::read_dir(cache).with_context(|| format!("cannot read {}", cache.display()))? {
         let path = entry.with_context(|| format!("cannot read {}", cache.display()))?.path();
         let name = file_name(&path);
-        if !CACHE_FOLDERS.contains(&name.as_str()) {
-            bail!("{} holds {name:?}, which Mountmark did not put there; nothing was removed", cache.display());
+        if name == TAG {
+            tag = Some(path);
+            continue;
+        }
+        if name == "lost+found" {
+            continue;
+        }
+        if !FOLDERS.contains(&name.as_str()) {
+            bail!(strange(&path));
         }
         if !is_real_folder(&path) {
             bail!("{} is no folder of the cache but a link or a file; nothing was removed", path.display());
@@ -187,16 +193,6 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
         parts.push(path);
     }
     parts.sort();
-    // A single common name may belong to another program.
-    if let [part] = parts.as_slice()
-        && !own_entries(part).iter().all(|(path, _)| is_corpus(path))
-    {
-        bail!(
-            "{} holds nothing but {}, which may not be Mountmark's: look at it, and remove it by hand",
-            cache.display(),
-            file_name(part)
-        );
-    }
     for part in &parts {
         if let Some((held, _)) = own_entries(part).into_iter().find(|(path, _)| is_lock(path) && lock::is_held(path)) {
             bail!("the cache is in use ({} is locked); end the run first", held.display());
@@ -204,6 +200,8 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
     }
     // The host lab's journals are removed elsewhere, once their changes have been undone.
     parts.retain(|part| !part.ends_with(JOURNALS));
+    // Last, so that what is left by an interrupted removal is known as a cache.
+    parts.extend(tag);
     if let Some(process) = process::all().into_iter().find(|process| process::uses(*process, cache)) {
         bail!("the cache is in use by the guest in process {process}; end its run first");
     }
@@ -212,13 +210,6 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
 
 fn is_real_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
-}
-
-/// Whether a file's name is that of a corpus: `NAME-0123456789abcdef.tar`, its description or its lock.
-fn is_corpus(path: &Path) -> bool {
-    let name = file_name(path);
-    let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
-    stem.rsplit_once('-').is_some_and(|(_, key)| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_lock(path: &Path) -> bool {

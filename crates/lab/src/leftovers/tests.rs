@@ -52,6 +52,7 @@ fn a_lock_counts_for_more_than_a_number() {
 fn half_made_downloads_are_found_at_once_unless_they_are_under_way() {
     let cache = tempfile::tempdir().unwrap();
     let empty = tempfile::tempdir().unwrap();
+    drop(crate::cache::open(cache.path()).unwrap());
     let packages = cache.path().join("packages");
     fs::create_dir(&packages).unwrap();
     let scratch = Scratch::new_in(&packages, ".tmp").unwrap();
@@ -72,15 +73,17 @@ fn half_made_downloads_are_found_at_once_unless_they_are_under_way() {
 #[test]
 fn a_cache_in_use_by_a_run_stays() {
     let cache = tempfile::tempdir().unwrap();
+    let run = crate::cache::open(cache.path()).unwrap();
     for folder in ["closures", "images"] {
         fs::create_dir(cache.path().join(folder)).unwrap();
     }
-    let run = crate::cache::open(cache.path()).unwrap();
     let error = whole_cache(cache.path()).unwrap_err().to_string();
     assert!(error.contains("in use by a run"), "{error}");
     drop(run);
     let (parts, alone) = whole_cache(cache.path()).unwrap();
-    assert_eq!(parts.len(), 2);
+    // The tag goes last: what is left by an interrupted removal is still known.
+    assert_eq!(parts.len(), 3);
+    assert!(parts[2].about().contains(TAG), "{}", parts[2].about());
     assert!(InUse::alone(cache.path()).is_none(), "a run that begins now waits");
     drop(alone);
 }
@@ -89,21 +92,23 @@ fn a_cache_in_use_by_a_run_stays() {
 fn half_made_entries_are_found_unless_they_are_being_made() {
     let cache = tempfile::tempdir().unwrap();
     let empty = tempfile::tempdir().unwrap();
-    let (half, whole, making) =
-        (cache.path().join("images/aa"), cache.path().join("images/bb"), cache.path().join("images/cc"));
+    let entry = |name: &str| cache.path().join("images").join(name);
+    let (half, whole, making) = (entry("aaaaaaaaaaaaaaaa"), entry("bbbbbbbbbbbbbbbb"), entry("cccccccccccccccc"));
+    drop(crate::cache::open(cache.path()).unwrap());
     for folder in [&half, &whole, &making] {
         fs::create_dir_all(folder).unwrap();
     }
+    // Somebody put it into a cache that is ours.
+    fs::create_dir(entry("ubuntu")).unwrap();
+    fs::write(entry("notes.lock"), "mine").unwrap();
     fs::write(whole.join("image.json"), "{}").unwrap();
     let _lock = Lock::take(&making).unwrap();
     let found: Vec<Leftover> =
         find(cache.path(), empty.path()).into_iter().filter(|found| matches!(found.kind, Kind::Path { .. })).collect();
     assert_eq!(found.len(), 1, "{:?}", abouts(&found));
     assert!(found[0].remove().unwrap());
-    assert!(!half.exists() && whole.exists() && making.exists());
-    let error = whole_cache(cache.path()).unwrap_err().to_string();
-    assert!(error.contains("images"), "{error}");
-    fs::create_dir(cache.path().join("closures")).unwrap();
+    assert!(!half.exists() && whole.exists() && making.exists() && entry("ubuntu").exists());
+    assert_eq!(fs::read_to_string(entry("notes.lock")).unwrap(), "mine");
     let error = whole_cache(cache.path()).unwrap_err().to_string();
     assert!(error.contains("in use"), "{error}");
 }
@@ -112,10 +117,11 @@ fn half_made_entries_are_found_unless_they_are_being_made() {
 fn a_folder_with_strangers_is_no_cache() {
     let cache = tempfile::tempdir().unwrap();
     let empty = tempfile::tempdir().unwrap();
+    drop(crate::cache::open(cache.path()).unwrap());
     for folder in ["closures", "images", "packages"] {
         fs::create_dir(cache.path().join(folder)).unwrap();
     }
-    assert_eq!(whole_cache(cache.path()).unwrap().0.len(), 3);
+    assert_eq!(whole_cache(cache.path()).unwrap().0.len(), 4);
     fs::write(cache.path().join("letter.txt"), "dear").unwrap();
     let error = whole_cache(cache.path()).unwrap_err().to_string();
     assert!(error.contains("letter.txt"), "{error}");
@@ -123,4 +129,19 @@ fn a_folder_with_strangers_is_no_cache() {
     std::os::unix::fs::symlink(empty.path(), cache.path().join("kernels")).unwrap();
     assert!(whole_cache(cache.path()).is_err());
     assert!(whole_cache(&cache.path().join("nowhere")).unwrap().0.is_empty());
+}
+
+#[test]
+fn folders_of_a_users_with_the_same_names_are_no_cache() {
+    let empty = tempfile::tempdir().unwrap();
+    let own = tempfile::tempdir().unwrap();
+    for (folder, name) in [("snapshots", "daily.0"), ("images", "ubuntu"), ("packages", "mine"), ("contents", "site")] {
+        fs::create_dir_all(own.path().join(folder).join(name)).unwrap();
+        let found = find(own.path(), empty.path());
+        assert!(paths(&found).is_empty(), "{:?}", abouts(&found));
+        assert!(whole_cache(own.path()).unwrap_err().to_string().contains("did not put there"));
+    }
+    fs::write(own.path().join("images/.tmpAbcdef"), "a file of somebody's").unwrap();
+    assert!(paths(&find(own.path(), empty.path())).is_empty());
+    assert!(crate::cache::open(own.path()).is_err(), "a run would evict what it does not know");
 }

@@ -60,7 +60,7 @@ fn a_cache_without_room_is_told_at_once() {
     fs::create_dir(&cache).unwrap();
     // Full, so that apt-get would wait forever.
     let mount = format!(
-        "mount -t tmpfs -o mode=700,size=5m none {0} && {{ head -c 10m /dev/zero > {0}/fill; mkdir {0}/apt; mv {0}/fill {0}/apt; }} 2>/dev/null; exec \"$@\"",
+        "mount -t tmpfs -o mode=700,size=5m none {0} && {{ head -c 10m /dev/zero > {0}/fill; mkdir -p {0}/apt/lists; mv {0}/fill {0}/apt; }} 2>/dev/null; exec \"$@\"",
         cache.display()
     );
     let begin = Instant::now();

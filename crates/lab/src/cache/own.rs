@@ -62,7 +62,12 @@ pub(crate) fn look(cache: &Path) -> Folder {
         if !FOLDERS.contains(&name.as_str()) || !path.is_dir() {
             return Folder::Strange(path);
         }
-        for entry in entries(&path) {
+        let entries = entries(&path);
+        // There is nothing in it to lose.
+        if entries.is_empty() {
+            continue;
+        }
+        for entry in entries {
             match is_entry(&name, &file_name(&entry)) {
                 Some(true) => is_sure = true,
                 Some(false) => return Folder::Strange(entry),

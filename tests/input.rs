@@ -186,3 +186,17 @@ fn options_of_a_lab_are_refused_by_the_others() {
         }
     }
 }
+
+#[test]
+fn files_that_came_while_a_command_was_recorded_stay() {
+    let lab = Lab::without_guests();
+    let folder = lab.path("mine").to_string_lossy().into_owned();
+    for name in ["sh.toml", "sh.tar.zst"] {
+        let script = format!("mkdir -p {folder}; rm -f {folder}/*; echo important > {folder}/{name}");
+        let ran = lab.command(&["record", "--out-dir", &folder, "--", "sh", "-c", &script]);
+        assert_ne!(ran.code(), 0, "{}", ran.text());
+        assert_eq!(fs::read_to_string(lab.path("mine").join(name)).unwrap(), "important\n");
+        assert_eq!(fs::read_dir(lab.path("mine")).unwrap().count(), 1, "half of a pack is left");
+        fs::remove_dir_all(lab.path("mine")).unwrap();
+    }
+}

@@ -6,7 +6,7 @@ mod suite;
 mod written;
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use suite::suite_name;
@@ -59,16 +59,22 @@ impl Pack {
     /// Writes both files into `folder`, which exists. Nothing of them remains there if that fails.
     pub fn write(&self, recording: &mut Recording, folder: &Path) -> Result<Packed> {
         let paths = ["tar.zst", "toml"].map(|end| folder.join(format!("{}.{end}", self.name)));
-        let written = self.write_both(recording, &paths);
-        if written.is_err() {
-            for path in &paths {
-                let _ = fs::remove_file(path);
-            }
-        }
-        written
+        // The command or another recording may have made such files since the folder was looked at: theirs stay.
+        let [files, suite] = &paths;
+        let out = File::create_new(files).map_err(named(files))?;
+        let written = File::create_new(suite).map_err(named(suite)).and_then(|text| {
+            let written = self.write_both(recording, &paths, [&out, &text]);
+            written.inspect_err(|_| drop(fs::remove_file(suite)))
+        });
+        written.inspect_err(|_| drop(fs::remove_file(files)))
     }
 
-    fn write_both(&self, recording: &mut Recording, [files, suite]: &[PathBuf; 2]) -> Result<Packed> {
+    fn write_both(
+        &self,
+        recording: &mut Recording,
+        [files, suite]: &[PathBuf; 2],
+        [out, mut described]: [&File; 2],
+    ) -> Result<Packed> {
         let mut entries = entries(recording)?;
         let tree = &mut recording.tree;
         tree.recount();
@@ -83,12 +89,10 @@ impl Pack {
             Contents::Replaced => Some(shape::replace(recording, &mut entries, &mut words, &mut input)?),
         };
         let room = suite::room(recording, &entries);
-        let named = |path: &Path| Refusal::input(format!("{}", path.display()));
-        let out = File::create_new(files).map_err(named(files))?;
-        written::write(&entries, BufWriter::new(&out))?;
+        written::write(&entries, BufWriter::new(out))?;
         out.sync_all().map_err(named(files))?;
         let text = suite::text(&self.name, recording, &words, input.as_deref(), room)?;
-        fs::write(suite, text).map_err(named(suite))?;
+        described.write_all(text.as_bytes()).and_then(|()| described.sync_all()).map_err(named(suite))?;
         Ok(Packed {
             suite: suite.clone(),
             files: files.clone(),
@@ -111,6 +115,11 @@ impl Pack {
         };
         entries.values().filter(is_theirs).map(|entry| entry.path.clone()).collect()
     }
+}
+
+/// For `map_err`: a file that could not be written.
+fn named(path: &Path) -> impl FnOnce(io::Error) -> Refusal {
+    Refusal::input(path.display().to_string())
 }
 
 /// The user's home folder, unless it is the root.

@@ -1,11 +1,11 @@
 //! Files that a user names for what is written. What is wrong with one is said before anything is measured.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use mountmark_document::forms::Subject;
 use mountmark_document::writers::Options;
 use mountmark_findings::Format;
@@ -17,7 +17,7 @@ use crate::common::WrongUse;
 const START: u64 = 4096;
 
 /// Refuses a file that could not be written, and one that holds what `is_ours` does not know by its start: `what` is none
-/// of the kind that is written. Pipes, terminals and empty files may be written, disks may not.
+/// of the kind that is written. Pipes, terminals and empty files may be written, other devices may not.
 pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<()> {
     let shown = path.display();
     if path.as_os_str() == "-" {
@@ -25,10 +25,11 @@ pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bo
     }
     match fs::metadata(path) {
         Ok(about) if about.is_dir() => bail!(WrongUse(format!("{option} {shown} is a folder: name a file in it"))),
-        Ok(about) if about.file_type().is_block_device() => {
-            bail!(WrongUse(format!("{option} {shown} is a disk, whose contents would be lost: name a file")))
+        Ok(about) if !about.is_file() => {
+            let refusal =
+                |what| WrongUse(format!("{option} {shown} is {what}, whose contents would be lost: name a file"));
+            return device(&about).map_or(Ok(()), |what| Err(refusal(what).into()));
         }
-        Ok(about) if !about.is_file() => return Ok(()),
         Ok(about) if about.len() > 0 && !is_ours(&start(path)?) => {
             bail!(WrongUse(format!("{shown} is there already and is no {what}: name another file, or remove it")))
         }
@@ -38,6 +39,18 @@ pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bo
         _ => {}
     }
     part_of(path).map(drop)
+}
+
+/// What holds data and is no file: a disk, or a device such as a tape. Terminals and `/dev/null` hold none.
+fn device(about: &Metadata) -> Option<&'static str> {
+    let (major, minor) = (libc::major(about.rdev()), libc::minor(about.rdev()));
+    // Linux, Documentation/admin-guide/devices.txt: null, zero and full; terminals.
+    let holds_nothing = matches!((major, minor), (1, 3 | 5 | 7) | (4 | 5 | 136..=143, _));
+    match about.file_type() {
+        kind if kind.is_block_device() => Some("a disk"),
+        kind if kind.is_char_device() && !holds_nothing => Some("a device"),
+        _ => None,
+    }
 }
 
 /// Refuses to write an image or a log over what is there.
@@ -88,22 +101,41 @@ pub fn write_also<S: Subject>(path: &Path, format: Format, subject: &S) -> Resul
     write_whole(path, &format.write_marked(subject, &Options::default())?)
 }
 
-/// Writes a file atomically; anything but a regular file is written directly.
+/// Writes a file whole or not at all, even on a power failure. Pipes and terminals are written directly, other devices never.
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let context = || format!("cannot write {}", path.display());
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return match File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
+        let mut file = File::options().write(true).open(path).with_context(context)?;
+        let about = file.metadata().with_context(context)?;
+        // A regular file is not written over from its start: it came to lie there just now.
+        if let Some(what) = device(&about).or(about.is_file().then_some("another file by now")) {
+            return Err(anyhow!("it is {what}, whose contents would be lost")).with_context(context);
+        }
+        return match file.write_all(text.as_bytes()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             other => other.with_context(context),
         };
     }
     let (mut part, whole) = part_of(path)?;
-    // What others may not read stays so.
+    // What others may not read stays so, and a file that is replaced by root stays its user's.
     if let Ok(about) = fs::metadata(&whole) {
+        let new = part.as_file().metadata().with_context(context)?;
+        if (new.uid(), new.gid()) != (about.uid(), about.gid()) {
+            let other = || {
+                format!("cannot write {}: it is of another user or group, and would not be any more", path.display())
+            };
+            fchown(part.as_file(), Some(about.uid()), Some(about.gid())).with_context(other)?;
+        }
         part.as_file().set_permissions(about.permissions()).with_context(context)?;
     }
     part.write_all(text.as_bytes()).with_context(context)?;
+    // Some file systems say only now that a disk is full, and after a power cut a new name can exist without the contents.
+    part.as_file().sync_all().with_context(context)?;
     part.persist(&whole).map_err(|error| error.error).with_context(context)?;
+    if let Some(folder) = whole.parent().and_then(|folder| File::open(folder).ok()) {
+        // Not every file system can: the name is then as safe as that of any file there.
+        let _ = folder.sync_all();
+    }
     Ok(())
 }
 
@@ -161,6 +193,38 @@ mod tests {
         write_whole(&path, "two").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+    }
+
+    #[test]
+    fn a_link_to_a_device_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = |name: &str, to: &str| {
+            std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
+            folder.path().join(name)
+        };
+        // It stands for all that holds data: nothing comes of writing to it.
+        let random = link("random", "/dev/urandom");
+        let said = format!("{:#}", write_whole(&random, "text").unwrap_err());
+        assert!(said.contains("it is a device, whose contents would be lost"), "{said}");
+        let said = check("--output", &random, "report", &|_| true).unwrap_err().to_string();
+        assert!(said.contains("is a device"), "{said}");
+        write_whole(&link("null", "/dev/null"), "text").unwrap();
+    }
+
+    #[test]
+    fn a_file_that_root_replaces_stays_its_users() {
+        // SAFETY: it changes nothing.
+        if unsafe { libc::geteuid() } != 0 {
+            eprintln!("skipped: only root can give a file away");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        write_whole(&path, "one").unwrap();
+        std::os::unix::fs::chown(&path, Some(12345), Some(54321)).unwrap();
+        write_whole(&path, "two").unwrap();
+        let about = fs::metadata(&path).unwrap();
+        assert_eq!((about.uid(), about.gid(), fs::read(&path).unwrap()), (12345, 54321, b"two".to_vec()));
     }
 
     #[test]

@@ -76,6 +76,15 @@ fn a_machine_that_disagrees_is_kept_and_reports_say_so() {
     let named = ["--name", "rack", "--about", "a faster one", "--output", file.to_str().unwrap()];
     with_store(&lab, &[&["agree", model, machine], &named[..]].concat()).ended_with(0);
     assert!(!said(&report()).contains("rack"), "{}", report().text());
+    // What was put in before stays, and the file of another machine is not written over.
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen("suite = \"tried\"", "suite = \"varmail\"", 1)).unwrap();
+    with_store(&lab, &[&["agree", model, machine], &named[..]].concat()).ended_with(0);
+    let both = fs::read_to_string(&file).unwrap();
+    assert!(both.contains("suite = \"varmail\"") && both.contains("suite = \"tried\""), "{both}");
+    let other = ["agree", model, machine, "--name", "desk", "--output", named[5]];
+    with_store(&lab, &other).ended_with(2).says(&["it is of the machine rack, not of desk"]);
+    fs::write(&file, text).unwrap();
     fs::rename(&file, lab.path("config/mountmark/catalog/agreements/rack.toml")).unwrap();
     assert!(said(&report()).contains("(desk and rack)"), "{}", report().text());
     let listed = lab.command(&["list", "agreements"]).ended_with(0);

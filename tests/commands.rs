@@ -186,6 +186,8 @@ fn what_cannot_be_measured_is_refused_before_a_guest_starts() {
     let there = lab.write("there.toml", "mine = 1\n");
     refused(&["--save", &there, "--", "true"], &["it is there already, and is not this command as a suite"]);
     assert_eq!(fs::read_to_string(&there).unwrap(), "mine = 1\n");
+    fs::write(&there, b"# \xfcber alles\n").unwrap();
+    refused(&["--save", &there, "--", "true"], &["it is there already, and is not this command as a suite"]);
     let saved = lab.path("saved.toml").to_string_lossy().into_owned();
     refused(&["--with", "/bin/true", "--save", &saved, "--", "true"], &["does not lie in its folder"]);
 }

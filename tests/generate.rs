@@ -28,6 +28,20 @@ fn generated(lab: &Lab) {
     }
 }
 
+#[test]
+fn pages_that_somebody_else_wrote_are_not_replaced() {
+    let lab = Lab::without_guests();
+    let man = lab.path("man").to_string_lossy().into_owned();
+    generated(&lab);
+    lab.command(&["generate", "man", &man]).ended_with(0);
+    let first = lab.path("man/mountmark-advise.1");
+    fs::write(&first, "older").unwrap();
+    fs::write(lab.path("man/mountmark-run.1"), "my own page").unwrap();
+    let ran = lab.command(&["generate", "man", &man]).ended_with(2);
+    ran.says(&["is there already and is no page of Mountmark"]);
+    assert_eq!(fs::read_to_string(&first).unwrap(), "older", "all are looked at before one is written");
+}
+
 /// A shell in which `mountmark` is this program and which reads the lab's own folders.
 fn shell(lab: &Lab, words: &[&str]) -> Command {
     let folder = binary().parent().unwrap().to_owned();

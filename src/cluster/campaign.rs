@@ -1,7 +1,8 @@
 //! A campaign: a plan whose cells workers measure, and what is known of those workers, in a folder of the shelf.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -90,7 +91,10 @@ impl Campaign {
         let path = self.folder.join(STATE);
         let write = || -> Result<()> {
             let new = self.folder.join("state.json.new");
-            fs::write(&new, serde_json::to_vec_pretty(&self.stored)?)?;
+            let mut file = File::create(&new)?;
+            file.write_all(&serde_json::to_vec_pretty(&self.stored)?)?;
+            // After a power cut a new name can exist without the contents.
+            file.sync_all()?;
             Ok(fs::rename(new, &path)?)
         };
         write().with_context(|| format!("cannot write {}", path.display()))

@@ -1,7 +1,7 @@
 //! `mountmark agree`: keeps how far the virtual lab agrees with this machine, so that later reports say it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// One line about the machine, for `mountmark list agreements`
     #[arg(long, value_name = "TEXT")]
     about: Option<String>,
-    /// Write this file instead of the catalogue's
+    /// Write this file instead of the catalogue's; suites that are in it stay
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Keep it although the runs are of different suites, scales or corpora
@@ -50,6 +50,22 @@ pub fn name(text: &str) -> Result<String, String> {
     }
 }
 
+/// What a file has of this machine, to which a suite is added; `None` for a new file.
+fn in_file(path: &Path, name: &str) -> Result<Option<MachineAgreement>> {
+    if !fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0) {
+        return Ok(None);
+    }
+    let shown = path.display();
+    let unread = || format!("cannot read {shown}, to which this suite would be added");
+    let text = mountmark_input::text(path, mountmark_input::MOST_TEXT).with_context(unread)?;
+    let there: MachineAgreement = toml::from_str(&text).with_context(unread)?;
+    if there.name != name {
+        let reason = format!("--output {shown}: it is of the machine {}, not of {name}: name another file", there.name);
+        return Err(WrongUse(reason).into());
+    }
+    Ok(Some(there))
+}
+
 pub fn run(arguments: Arguments) -> Result<u8> {
     let found = agreement::find(&arguments.store, &arguments.model, &arguments.machine, arguments.anyway)?;
     if let Some(path) = &arguments.output {
@@ -63,7 +79,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         );
     }
     let new = || MachineAgreement { name: name.clone(), ..MachineAgreement::default() };
-    let mut accord = catalogue.get::<MachineAgreement>(name).cloned().unwrap_or_else(|_| new());
+    let mut accord = match arguments.output.as_deref().map(|path| in_file(path, name)).transpose()?.flatten() {
+        Some(there) => there,
+        None => catalogue.get::<MachineAgreement>(name).cloned().unwrap_or_else(|_| new()),
+    };
     if let Some(about) = &arguments.about {
         accord.about = about.trim().to_owned();
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use mountmark_model::{Own, Suite};
 use mountmark_plan::CommandLine;
 
@@ -38,7 +38,11 @@ pub(super) fn text(path: &Path, command: &CommandLine) -> Result<(PathBuf, Strin
     let text = mountmark_plan::written_suite(&suite)?;
     written::check("--save", path, "suite", &|_| true)?;
     // One that was gone on with is not the command's any more.
-    if fs::read_to_string(path).is_ok_and(|there| !there.is_empty() && there != text) {
+    let there = match fs::metadata(path) {
+        Ok(about) if about.is_file() => fs::read(path).with_context(|| format!("cannot read {}", path.display()))?,
+        _ => Vec::new(),
+    };
+    if !there.is_empty() && there != text.as_bytes() {
         let reason = "it is there already, and is not this command as a suite: name another file, or remove it";
         bail!(WrongUse(format!("--save {}: {reason}", path.display())));
     }

@@ -32,6 +32,21 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file for what is written once: a new one, an empty one, or a pipe. What came to lie there since its name was
+/// checked stays as it is.
+///
+/// # Errors
+/// The system's error; a file that holds something, or a device.
+pub fn new_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY).open(path)?;
+    let about = file.metadata()?;
+    let kind = about.file_type();
+    if kind.is_block_device() || kind.is_char_device() || about.len() > 0 {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else was written there meanwhile"));
+    }
+    Ok(file)
+}
+
 /// The text of a regular file of at most `most` bytes.
 ///
 /// # Errors
@@ -93,6 +108,18 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn what_came_to_lie_there_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        new_file(&path).unwrap();
+        new_file(&path).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert_eq!(new_file(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+        assert!(new_file(Path::new("/dev/null")).is_err());
+    }
 
     #[test]
     fn only_regular_files_of_a_sane_size_are_read() {

@@ -1,6 +1,5 @@
 //! `mountmark crash --log` examines a log of dm-log-writes, and `--export-log` writes one.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -80,7 +79,7 @@ impl Export<'_> {
         let (lab, cells) = super::lab(catalogue, self.asked, std::slice::from_ref(self.configuration))?;
         let Some(mut talk) = WitnessClient::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
         if let Some(path) = self.base {
-            let copy = || state::copy_base(&talk, self.asked.disk_size, &File::create(path)?);
+            let copy = || state::copy_base(&talk, self.asked.disk_size, &mountmark_input::new_file(path)?);
             copy().with_context(|| format!("cannot write {}", path.display()))?;
         }
         let written = write(&mut talk, self.workload, self.policy, self.asked.device, self.log)?;

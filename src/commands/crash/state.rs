@@ -74,7 +74,7 @@ impl Image<'_> {
 
 /// Writes the state's image.
 fn export(talk: &WitnessClient, state: &Replay, path: &Path) -> Result<()> {
-    let file = File::create(path)?;
+    let file = mountmark_input::new_file(path)?;
     copy_base(talk, state.trace.size, &file)?;
     for extent in &state.extents {
         let mut bytes = vec![0; extent.length as usize];

@@ -1,7 +1,7 @@
 //! Man pages, one of each command.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Command;
@@ -26,17 +26,25 @@ pub fn write(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut command = command_line().disable_help_subcommand(true);
     command.build();
-    pages(&command, None, folder)
+    let mut pages = Vec::new();
+    collect(&command, None, folder, &mut pages)?;
+    for (path, _) in &pages {
+        written::check("generate man", path, "page of Mountmark", &|start| start.contains(TITLE))?;
+    }
+    pages.iter().try_for_each(|(path, page)| written::write_whole(path, page))
 }
 
-fn pages(command: &Command, parent: Option<&str>, folder: &Path) -> Result<()> {
-    let page = page(command, parent)?;
+/// In the first lines of each page.
+const TITLE: &str = "\n.TH mountmark";
+
+/// The pages of a command and of those below it, each with its file.
+fn collect(command: &Command, parent: Option<&str>, folder: &Path, pages: &mut Vec<(PathBuf, String)>) -> Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
-    written::write_whole(&folder.join(format!("{name}.1")), &page)?;
+    pages.push((folder.join(format!("{name}.1")), page(command, parent)?));
     command
         .get_subcommands()
         .filter(|command| !command.is_hide_set())
-        .try_for_each(|command| pages(command, Some(name), folder))
+        .try_for_each(|command| collect(command, Some(name), folder, pages))
 }
 
 fn page(command: &Command, parent: Option<&str>) -> Result<String> {

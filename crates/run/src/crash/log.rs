@@ -1,7 +1,6 @@
 //! Recordings of other disks, as logs of dm-log-writes: read in the place of one that a guest would make, and written of
 //! one that it made.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -84,7 +83,7 @@ pub fn write(
         bail!("{workload}: {error}");
     }
     let save = || -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+        let mut file = BufWriter::new(mountmark_input::new_file(path)?);
         log_writes::export(&recorded.trace, &mut file)?;
         file.flush()
     };

@@ -71,26 +71,28 @@ impl fmt::Display for RunStatus {
 }
 
 /// A run in lists.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
+    #[serde(rename = "run")]
     pub id: RunId,
     pub started: Timestamp,
     /// `None` if it has not ended.
     pub ended: Option<Timestamp>,
     pub status: RunStatus,
     /// Version of the program that ran it.
+    #[serde(rename = "mountmark")]
     pub program: String,
     /// As typed.
     pub command_line: String,
     pub suite: String,
-    pub lab: String,
-    pub machine: String,
-    /// Kernel as the user requested it.
-    pub kernel: String,
     /// The factor on the suite's counts and sizes.
     pub scale: f64,
     /// The parameter that differs between cells.
     pub vary: Option<Vary>,
+    pub lab: String,
+    pub machine: String,
+    /// Kernel as the user requested it.
+    pub kernel: String,
     /// Seed of everything random.
     pub seed: u64,
     /// Number of cells of each configuration.

@@ -4,7 +4,6 @@ use anyhow::Result;
 use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
 use mountmark_model::Vary;
 use mountmark_record::RunSummary;
-use serde::Serialize;
 
 use crate::run::say::varies_scale;
 
@@ -80,50 +79,5 @@ fn rows(Runs(runs): &Runs, out: &mut Rows) -> Result<()> {
 }
 
 fn object(Runs(runs): &Runs, out: &mut Object) -> Result<()> {
-    out.list("runs", runs.iter().map(entry))
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    run: &'a str,
-    started: String,
-    ended: Option<String>,
-    status: String,
-    mountmark: &'a str,
-    command_line: &'a str,
-    suite: &'a str,
-    scale: f64,
-    vary: Option<&'a Vary>,
-    lab: &'a str,
-    machine: &'a str,
-    kernel: &'a str,
-    seed: u64,
-    repeats: u32,
-    configurations: &'a [String],
-    planned: u32,
-    recorded: u32,
-    failed: u32,
-}
-
-fn entry(run: &RunSummary) -> Entry<'_> {
-    Entry {
-        run: run.id.as_str(),
-        started: run.started.to_string(),
-        ended: run.ended.map(|ended| ended.to_string()),
-        status: run.status.to_string(),
-        mountmark: &run.program,
-        command_line: &run.command_line,
-        suite: &run.suite,
-        scale: run.scale,
-        vary: run.vary.as_ref(),
-        lab: &run.lab,
-        machine: &run.machine,
-        kernel: &run.kernel,
-        seed: run.seed,
-        repeats: run.repeats,
-        configurations: &run.configurations,
-        planned: run.planned,
-        recorded: run.recorded,
-        failed: run.failed,
-    }
+    out.list("runs", *runs)
 }

@@ -4,20 +4,26 @@
 //! queue, which is integrated over the requests' true times where these were recorded.
 
 use mountmark_model::device::{DeviceOperation, Slice};
+use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stream {
+    pub requests: u64,
+    pub bytes: u64,
     /// Requests per second: `r/s`.
+    #[serde(rename = "requests_per_second")]
     pub rate: f64,
     /// iostat prints `rMB/s`.
     pub bytes_per_second: f64,
     /// Mean size in bytes; iostat prints `rareq-sz` in KiB. `None` without requests.
+    #[serde(rename = "mean_bytes", skip_serializing_if = "Option::is_none")]
     pub size: Option<f64>,
     /// Mean time from arrival to completion in seconds; iostat prints `r_await` in ms. `None` without requests.
+    #[serde(rename = "mean_wait_seconds", skip_serializing_if = "Option::is_none")]
     pub wait: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Iostat {
     /// `r/s`, `rMB/s`, `rareq-sz`, `r_await`.
     pub read: Stream,
@@ -30,22 +36,23 @@ pub struct Iostat {
     /// `aqu-sz`: mean number of requests at the device.
     pub queue: f64,
     /// `%util`: the share of time with a request at the device, in percent.
+    #[serde(rename = "utilisation_percent")]
     pub utilisation: f64,
 }
 
 impl Iostat {
-    /// The columns for a slice of `seconds`; all zero if `seconds` is 0.
+    /// The columns for a slice of `seconds`; rates are 0 and means missing if `seconds` is 0.
     pub fn of(slice: &Slice, seconds: f64) -> Iostat {
-        if seconds <= 0.0 {
-            return Iostat::default();
-        }
+        let per_second = |sum: f64| if seconds > 0.0 { sum / seconds } else { 0.0 };
         let stream = |operation: DeviceOperation| {
-            let (count, bytes) = (slice.count(operation) as f64, slice.bytes(operation) as f64);
-            let mean = |sum: f64| (count > 0.0).then(|| sum / count);
+            let (requests, bytes) = (slice.count(operation), slice.bytes(operation));
+            let mean = |sum: f64| (seconds > 0.0 && requests > 0).then(|| sum / requests as f64);
             Stream {
-                rate: count / seconds,
-                bytes_per_second: bytes / seconds,
-                size: mean(bytes).filter(|_| operation != DeviceOperation::Flush),
+                requests,
+                bytes,
+                rate: per_second(requests as f64),
+                bytes_per_second: per_second(bytes as f64),
+                size: mean(bytes as f64).filter(|_| operation != DeviceOperation::Flush),
                 wait: mean(slice.wait(operation) as f64 / 1e9),
             }
         };
@@ -54,8 +61,8 @@ impl Iostat {
             write: stream(DeviceOperation::Write),
             discard: stream(DeviceOperation::Discard),
             flush: stream(DeviceOperation::Flush),
-            queue: slice.queued as f64 / 1e9 / seconds,
-            utilisation: 100.0 * slice.busy as f64 / 1e9 / seconds,
+            queue: per_second(slice.queued as f64 / 1e9),
+            utilisation: per_second(100.0 * slice.busy as f64 / 1e9),
         }
     }
 }
@@ -80,6 +87,7 @@ mod tests {
         assert_eq!((found.flush.rate, found.flush.size, found.flush.wait), (2.5, None, Some(0.02)));
         assert_eq!((found.discard.rate, found.discard.size, found.discard.wait), (0.0, None, None));
         assert_eq!((found.queue, found.utilisation), (0.8, 75.0));
-        assert_eq!(Iostat::of(&slice, 0.0), Iostat::default());
+        let found = Iostat::of(&slice, 0.0);
+        assert_eq!((found.read.requests, found.read.rate, found.read.wait, found.queue), (200, 0.0, None, 0.0));
     }
 }

@@ -185,11 +185,11 @@ struct Used<'a> {
     durable_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     lacking: Option<&'a str>,
-    iostat: Columns,
+    iostat: Iostat,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout_score_percent: Option<f64>,
     slice_seconds: f64,
-    slices: Vec<Columns>,
+    slices: Vec<Iostat>,
     sizes: Vec<Size>,
     #[serde(skip_serializing_if = "Option::is_none")]
     map: Option<Map>,
@@ -202,30 +202,7 @@ struct Used<'a> {
 #[derive(Serialize)]
 struct Member {
     device_bytes: u64,
-    iostat: Columns,
-}
-
-/// iostat's columns, in bytes and seconds.
-#[derive(Serialize)]
-struct Columns {
-    read: Kind,
-    write: Kind,
-    discard: Kind,
-    flush: Kind,
-    queue: f64,
-    utilisation_percent: f64,
-}
-
-#[derive(Serialize)]
-struct Kind {
-    requests: u64,
-    bytes: u64,
-    requests_per_second: f64,
-    bytes_per_second: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean_bytes: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean_wait_seconds: Option<f64>,
+    iostat: Iostat,
 }
 
 #[derive(Serialize)]
@@ -241,26 +218,6 @@ struct Map {
     row_bytes: u64,
     /// `[slice, row, bytes read, bytes written]`
     fields: Vec<(u32, u32, u64, u64)>,
-}
-
-fn columns_of(slice: &Slice, seconds: f64) -> Columns {
-    let found = Iostat::of(slice, seconds);
-    let kind = |operation: DeviceOperation, stream: &Stream| Kind {
-        requests: slice.count(operation),
-        bytes: slice.bytes(operation),
-        requests_per_second: stream.rate,
-        bytes_per_second: stream.bytes_per_second,
-        mean_bytes: stream.size,
-        mean_wait_seconds: stream.wait,
-    };
-    Columns {
-        read: kind(DeviceOperation::Read, &found.read),
-        write: kind(DeviceOperation::Write, &found.write),
-        discard: kind(DeviceOperation::Discard, &found.discard),
-        flush: kind(DeviceOperation::Flush, &found.flush),
-        queue: found.queue,
-        utilisation_percent: found.utilisation,
-    }
 }
 
 /// The run's id and one object per task.
@@ -300,16 +257,16 @@ fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Used<'a> {
         returned_seconds: record.returned as f64 / 1e9,
         durable_seconds: record.durable as f64 / 1e9,
         lacking: record.lacking.as_deref(),
-        iostat: columns_of(&record.totals(), record.seconds()),
+        iostat: Iostat::of(&record.totals(), record.seconds()),
         layout_score_percent: layout_score(record).map(|share| 100.0 * share),
         slice_seconds,
-        slices: record.slices.iter().map(|slice| columns_of(slice, slice_seconds)).collect(),
+        slices: record.slices.iter().map(|slice| Iostat::of(slice, slice_seconds)).collect(),
         sizes: sizes.collect(),
         map,
         disks: record
             .members()
             .iter()
-            .map(|disk| Member { device_bytes: disk.size, iostat: columns_of(&disk.totals(), disk.seconds()) })
+            .map(|disk| Member { device_bytes: disk.size, iostat: Iostat::of(&disk.totals(), disk.seconds()) })
             .collect(),
     }
 }

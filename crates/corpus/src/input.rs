@@ -107,18 +107,18 @@ impl Archive {
 
 /// A user's folder, walked once.
 pub(crate) struct Folder {
-    items: Vec<Item>,
+    /// Each with its name in the tar.
+    items: Vec<(Vec<u8>, Item)>,
     /// Sockets, pipes and devices, which are omitted.
     pub(crate) skipped: Vec<PathBuf>,
 }
 
-struct Item {
-    path: PathBuf,
-    /// Name in the tar.
-    name: Vec<u8>,
+/// What is packed from a path.
+pub(crate) struct Item {
+    pub(crate) path: PathBuf,
     /// Target of a symbolic link.
-    target: Option<Vec<u8>>,
-    metadata: Metadata,
+    pub(crate) target: Option<Vec<u8>>,
+    pub(crate) metadata: Metadata,
 }
 
 impl Folder {
@@ -153,16 +153,16 @@ impl Folder {
                 folder.skipped.push(path);
                 continue;
             };
-            folder.items.push(Item { path, name, target, metadata });
+            folder.items.push((name, Item { path, target, metadata }));
         }
         Ok(folder)
     }
 
     /// Size of the tar that [`Folder::pack`] writes, in bytes.
     pub(crate) fn tar_bytes(&self) -> u64 {
-        let items = self.items.iter().map(|item| {
+        let items = self.items.iter().map(|(name, item)| {
             let size = item.size();
-            item.header().len() as u64 + size + ustar::padding(size) as u64
+            item.header(name, item.metadata.mtime()).len() as u64 + size + ustar::padding(size) as u64
         });
         items.sum::<u64>() + ustar::END.len() as u64
     }
@@ -170,7 +170,7 @@ impl Folder {
     /// Changes when anything in the folder does, as far as names, sizes, times and inodes show.
     pub(crate) fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
-        for item in &self.items {
+        for (_, item) in &self.items {
             add(&mut hash, item.path.as_os_str().as_bytes(), &item.metadata);
             let target = item.target.as_deref().unwrap_or_default();
             hash.update((target.len() as u64).to_le_bytes());
@@ -182,23 +182,8 @@ impl Folder {
     /// Writes the folder as a tar under its own name. Owners become 0, times are cut to seconds, hard links become
     /// separate files; modes are kept.
     pub(crate) fn pack(&self, out: &mut impl Write) -> Result<()> {
-        for item in &self.items {
-            out.write_all(&item.header())?;
-            let size = item.size();
-            if size == 0 {
-                continue;
-            }
-            let failed = || format!("cannot read {}", item.path.display());
-            let mut file = File::open(&item.path).with_context(failed)?;
-            let copied = copy(&mut (&mut file).take(size), out).with_context(failed)?;
-            let now = file.metadata().with_context(failed)?;
-            let same = now.len() == size && copied == size && now.mtime_nsec() == item.metadata.mtime_nsec();
-            ensure!(
-                same && now.mtime() == item.metadata.mtime(),
-                "{} changed while it was read: leave the folder alone and start again",
-                item.path.display()
-            );
-            out.write_all(&ustar::END[..ustar::padding(size)])?;
+        for (name, item) in &self.items {
+            item.pack(name, item.metadata.mtime(), "the folder", out)?;
         }
         out.write_all(&ustar::END)?;
         Ok(())
@@ -206,17 +191,40 @@ impl Folder {
 }
 
 impl Item {
-    fn size(&self) -> u64 {
-        if self.metadata.is_file() { self.metadata.len() } else { 0 }
+    /// Bytes of a file, and 0 of all else.
+    pub(crate) fn size(&self) -> u64 {
+        if self.target.is_none() && self.metadata.is_file() { self.metadata.len() } else { 0 }
     }
 
-    fn header(&self) -> Vec<u8> {
+    /// Writes it under a name, as if last changed at `time`. If a file changes meanwhile, the user is to leave `what`
+    /// alone.
+    pub(crate) fn pack(&self, name: &[u8], time: i64, what: &str, out: &mut impl Write) -> Result<()> {
+        out.write_all(&self.header(name, time))?;
+        let size = self.size();
+        if size == 0 {
+            return Ok(());
+        }
+        let failed = || format!("cannot read {}", self.path.display());
+        let mut file = File::open(&self.path).with_context(failed)?;
+        let copied = copy(&mut (&mut file).take(size), out).with_context(failed)?;
+        let now = file.metadata().with_context(failed)?;
+        let same = now.len() == size && copied == size && now.mtime_nsec() == self.metadata.mtime_nsec();
+        ensure!(
+            same && now.mtime() == self.metadata.mtime(),
+            "{} changed while it was read: leave {what} alone and start again",
+            self.path.display()
+        );
+        out.write_all(&ustar::END[..ustar::padding(size)])?;
+        Ok(())
+    }
+
+    fn header(&self, name: &[u8], time: i64) -> Vec<u8> {
         let kind = match &self.target {
             Some(target) => Kind::Link { target },
             None if self.metadata.is_dir() => Kind::Directory,
             None => Kind::File { size: self.metadata.len() },
         };
-        ustar::header(&self.name, kind, self.metadata.mode(), self.metadata.mtime())
+        ustar::header(name, kind, self.metadata.mode(), time)
     }
 }
 

@@ -9,20 +9,20 @@ mod start;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
-use std::io::{Read, Write};
+use std::fs::{self, Metadata};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use mountmark_model::{Bring, Bytes, Own, RealisedCorpus, TaskRoot};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
-use crate::input::{self, copy, hex};
+use crate::input::{self, Item, hex};
 use crate::making::{Label, Sender, make};
-use crate::ustar::{self, Kind};
+use crate::ustar;
 use crate::{Keep, Progress, cache};
 use container::Layers;
 use libraries::Program;
@@ -75,12 +75,6 @@ struct Tree {
     scripts: Vec<(PathBuf, String)>,
     large: Vec<(PathBuf, u64, String)>,
     unsound: Vec<String>,
-}
-
-struct Item {
-    from: PathBuf,
-    target: Option<Vec<u8>>,
-    metadata: Metadata,
 }
 
 impl Tree {
@@ -174,7 +168,7 @@ impl Tree {
             ),
             false => None,
         };
-        self.items.insert(place, Item { from: from.to_owned(), target, metadata });
+        self.items.insert(place, Item { path: from.to_owned(), target, metadata });
         Ok(())
     }
 
@@ -196,7 +190,7 @@ impl Tree {
         let is_program = |item: &&Item| item.metadata.is_file() && item.metadata.mode() & 0o111 != 0;
         let own = self.items.range(place.clone()..).take_while(|(at, _)| at.starts_with(&place));
         let programs: Vec<(Vec<u8>, PathBuf)> =
-            own.filter(|(_, item)| is_program(item)).map(|(at, item)| (at.clone(), item.from.clone())).collect();
+            own.filter(|(_, item)| is_program(item)).map(|(at, item)| (at.clone(), item.path.clone())).collect();
         ensure!(programs.len() <= MOST_PROGRAMS, "it has more than {MOST_PROGRAMS} programs");
         for (at, from) in programs {
             match self.add_libraries(&from, &at) {
@@ -228,7 +222,7 @@ impl Tree {
         let mut hash = Sha256::new();
         for (place, item) in &self.items {
             input::add(&mut hash, place, &item.metadata);
-            input::add(&mut hash, item.from.as_os_str().as_bytes(), &item.metadata);
+            input::add(&mut hash, item.path.as_os_str().as_bytes(), &item.metadata);
             hash.update(item.target.as_deref().unwrap_or_default());
         }
         if let Some(layers) = &self.layers {
@@ -243,38 +237,11 @@ impl Tree {
             layers.pack(&|place| self.merged(place).filter(|place| !self.items.contains_key(place)), out)?;
         }
         for (place, item) in &self.items {
-            out.write_all(&item.header(place))?;
-            let size = item.size();
-            if size == 0 {
-                continue;
-            }
-            let failed = || format!("cannot read {}", item.from.display());
-            let mut file = File::open(&item.from).with_context(failed)?;
-            let copied = copy(&mut (&mut file).take(size), out).with_context(failed)?;
-            let now = file.metadata().with_context(failed)?;
-            if copied != size || now.len() != size || now.mtime() != item.metadata.mtime() {
-                bail!("{} changed while it was read: leave it alone and start again", item.from.display());
-            }
-            out.write_all(&ustar::END[..ustar::padding(size)])?;
+            // Two builds of one program differ in when they were made, which must not show in figures.
+            item.pack(place, 0, "it", out)?;
         }
         out.write_all(&ustar::END)?;
         Ok(())
-    }
-}
-
-impl Item {
-    fn size(&self) -> u64 {
-        if self.target.is_none() && self.metadata.is_file() { self.metadata.len() } else { 0 }
-    }
-
-    fn header(&self, place: &[u8]) -> Vec<u8> {
-        let kind = match &self.target {
-            Some(target) => Kind::Link { target },
-            None if self.metadata.is_dir() => Kind::Directory,
-            None => Kind::File { size: self.metadata.len() },
-        };
-        // Two builds of one program differ in when they were made, which must not show in figures.
-        ustar::header(place, kind, self.metadata.mode(), 0)
     }
 }
 

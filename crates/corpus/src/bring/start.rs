@@ -160,7 +160,7 @@ impl Places {
     fn head(&self, place: &[u8]) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match (self.tree.items.get(place), &self.tree.layers) {
-            (Some(item), _) => drop(File::open(&item.from)?.take(HEAD).read_to_end(&mut head)?),
+            (Some(item), _) => drop(File::open(&item.path)?.take(HEAD).read_to_end(&mut head)?),
             (None, Some(layers)) => head = layers.head(place, HEAD)?,
             (None, None) => {}
         }

@@ -1,4 +1,5 @@
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::os::unix::fs::PermissionsExt;
 
 use tar::{EntryType, Header};

@@ -55,58 +55,39 @@ pub trait Subject: Sized {
     const CHECKS: Option<fn(&Self) -> Vec<Check>> = None;
 }
 
-/// Type-erased access to the forms of a subject.
-pub trait Forms {
-    fn name(&self) -> &'static str;
-    fn command(&self) -> &'static str;
-    fn blocks(&self) -> Option<Vec<Block>>;
-    fn rows(&self, out: &mut Rows) -> Option<Result<()>>;
-    fn object(&self, out: &mut Object) -> Option<Result<()>>;
-    fn page(&self) -> Option<Result<Markup>>;
-    fn picture(&self) -> Option<Result<Markup>>;
-    fn stacks(&self) -> Option<Vec<Stack>>;
-    fn gauges(&self) -> Option<Vec<Gauge>>;
-    fn checks(&self) -> Option<Vec<Check>>;
+/// Type-erased access to the forms of a subject: a method for each of its constants.
+macro_rules! forms {
+    ($($form:ident: fn $name:ident($($out:ident: $kind:ty)?) -> $gives:ty;)*) => {
+        /// Type-erased access to the forms of a subject.
+        pub trait Forms {
+            fn name(&self) -> &'static str;
+            fn command(&self) -> &'static str;
+            $(fn $name(&self $(, $out: &mut $kind)?) -> Option<$gives>;)*
+        }
+
+        impl<S: Subject> Forms for S {
+            fn name(&self) -> &'static str {
+                S::NAME
+            }
+
+            fn command(&self) -> &'static str {
+                S::COMMAND
+            }
+
+            $(fn $name(&self $(, $out: &mut $kind)?) -> Option<$gives> {
+                Some(S::$form?(self $(, $out)?))
+            })*
+        }
+    };
 }
 
-impl<S: Subject> Forms for S {
-    fn name(&self) -> &'static str {
-        S::NAME
-    }
-
-    fn command(&self) -> &'static str {
-        S::COMMAND
-    }
-
-    fn blocks(&self) -> Option<Vec<Block>> {
-        Some(S::BLOCKS?(self))
-    }
-
-    fn rows(&self, out: &mut Rows) -> Option<Result<()>> {
-        Some(S::ROWS?(self, out))
-    }
-
-    fn object(&self, out: &mut Object) -> Option<Result<()>> {
-        Some(S::OBJECT?(self, out))
-    }
-
-    fn page(&self) -> Option<Result<Markup>> {
-        Some(S::PAGE?(self))
-    }
-
-    fn picture(&self) -> Option<Result<Markup>> {
-        Some(S::PICTURE?(self))
-    }
-
-    fn stacks(&self) -> Option<Vec<Stack>> {
-        Some(S::STACKS?(self))
-    }
-
-    fn gauges(&self) -> Option<Vec<Gauge>> {
-        Some(S::GAUGES?(self))
-    }
-
-    fn checks(&self) -> Option<Vec<Check>> {
-        Some(S::CHECKS?(self))
-    }
+forms! {
+    BLOCKS: fn blocks() -> Vec<Block>;
+    ROWS: fn rows(out: Rows) -> Result<()>;
+    OBJECT: fn object(out: Object) -> Result<()>;
+    PAGE: fn page() -> Result<Markup>;
+    PICTURE: fn picture() -> Result<Markup>;
+    STACKS: fn stacks() -> Vec<Stack>;
+    GAUGES: fn gauges() -> Vec<Gauge>;
+    CHECKS: fn checks() -> Vec<Check>;
 }

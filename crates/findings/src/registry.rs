@@ -57,20 +57,7 @@ pub struct Entry {
 }
 
 const fn entry<S: Subject>() -> Entry {
-    Entry { command: S::COMMAND, name: S::NAME, has: has::<S> }
-}
-
-fn has<S: Subject>(form: Form) -> bool {
-    match form {
-        Form::Blocks => S::BLOCKS.is_some(),
-        Form::Rows => S::ROWS.is_some(),
-        Form::Object => S::OBJECT.is_some(),
-        Form::Page => S::PAGE.is_some() || S::BLOCKS.is_some(),
-        Form::Picture => S::PICTURE.is_some(),
-        Form::Stacks => S::STACKS.is_some(),
-        Form::Gauges => S::GAUGES.is_some(),
-        Form::Checks => S::CHECKS.is_some(),
-    }
+    Entry { command: S::COMMAND, name: S::NAME, has: Form::is_of::<S> }
 }
 
 impl Entry {
@@ -108,7 +95,7 @@ impl Format {
     pub fn find<S: Subject>(name: Option<&str>) -> Result<Format, FormatError> {
         let Some(name) = name else { return Ok(Format::all::<S>().next().expect("a subject has a form")) };
         match writers::ALL.iter().find(|writer| writer.name == name) {
-            Some(writer) if has::<S>(writer.form) => Ok(Format(writer)),
+            Some(writer) if writer.form.is_of::<S>() => Ok(Format(writer)),
             Some(writer) => Err(Format(writer).unfit::<S>()),
             None => Err(FormatError::Unknown(unknown("format", name, names::<S>()))),
         }

@@ -15,49 +15,33 @@ pub use object::Object;
 pub use rows::{Rows, number, number_or_empty};
 pub use stack::Stack;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Headings, sentences and tables.
-    Blocks,
-    /// Lines of fields under one head.
-    Rows,
-    /// Keys and values.
-    Object,
-    /// A page for a browser, which parts are enough for.
-    Page,
-    Picture,
-    /// Paths of calls with times.
-    Stacks,
-    /// Figures for programs that watch them over time.
-    Gauges,
-    /// What was checked, as a list of tests.
-    Checks,
-}
-
-/// Data that can be written, in the forms that it has.
-pub trait Subject: Sized {
-    const COMMAND: &'static str;
-    const NAME: &'static str;
-    /// Headings, sentences and tables, for people.
-    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = None;
-    /// Lines of fields, starting with the heads.
-    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = None;
-    /// Keys and values, for programs.
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = None;
-    /// A page for a browser, better than its parts make.
-    const PAGE: Option<fn(&Self) -> Result<Markup>> = None;
-    const PICTURE: Option<fn(&Self) -> Result<Markup>> = None;
-    /// Paths of calls with times.
-    const STACKS: Option<fn(&Self) -> Vec<Stack>> = None;
-    /// Figures for programs that watch them over time.
-    const GAUGES: Option<fn(&Self) -> Vec<Gauge>> = None;
-    /// What was checked.
-    const CHECKS: Option<fn(&Self) -> Vec<Check>> = None;
-}
-
-/// Type-erased access to the forms of a subject: a method for each of its constants.
+/// Makes all that has a part for each form: the forms, what a subject says of each, and the access to them.
 macro_rules! forms {
-    ($($form:ident: fn $name:ident($($out:ident: $kind:ty)?) -> $gives:ty;)*) => {
+    ($($(#[$about:meta])* $form:ident, $constant:ident: fn $name:ident($($out:ident: $kind:ty)?) -> $gives:ty;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Form {
+            $($(#[$about])* $form,)*
+        }
+
+        impl Form {
+            /// Whether a subject has the form. A page can be made of the parts for people.
+            pub fn is_of<S: Subject>(self) -> bool {
+                let has = match self {
+                    $(Form::$form => S::$constant.is_some(),)*
+                };
+                has || self == Form::Page && S::BLOCKS.is_some()
+            }
+        }
+
+        /// Data that can be written, in the forms that it has.
+        pub trait Subject: Sized {
+            /// The command that writes it, without the program's name.
+            const COMMAND: &'static str;
+            /// What it is, in words.
+            const NAME: &'static str;
+            $($(#[$about])* const $constant: Option<fn(&Self $(, &mut $kind)?) -> $gives> = None;)*
+        }
+
         /// Type-erased access to the forms of a subject.
         pub trait Forms {
             fn name(&self) -> &'static str;
@@ -75,19 +59,26 @@ macro_rules! forms {
             }
 
             $(fn $name(&self $(, $out: &mut $kind)?) -> Option<$gives> {
-                Some(S::$form?(self $(, $out)?))
+                Some(S::$constant?(self $(, $out)?))
             })*
         }
     };
 }
 
 forms! {
-    BLOCKS: fn blocks() -> Vec<Block>;
-    ROWS: fn rows(out: Rows) -> Result<()>;
-    OBJECT: fn object(out: Object) -> Result<()>;
-    PAGE: fn page() -> Result<Markup>;
-    PICTURE: fn picture() -> Result<Markup>;
-    STACKS: fn stacks() -> Vec<Stack>;
-    GAUGES: fn gauges() -> Vec<Gauge>;
-    CHECKS: fn checks() -> Vec<Check>;
+    /// Headings, sentences and tables, for people.
+    Blocks, BLOCKS: fn blocks() -> Vec<Block>;
+    /// Lines of fields, starting with the heads.
+    Rows, ROWS: fn rows(out: Rows) -> Result<()>;
+    /// Keys and values, for programs.
+    Object, OBJECT: fn object(out: Object) -> Result<()>;
+    /// A page for a browser, better than its parts make.
+    Page, PAGE: fn page() -> Result<Markup>;
+    Picture, PICTURE: fn picture() -> Result<Markup>;
+    /// Paths of calls with times.
+    Stacks, STACKS: fn stacks() -> Vec<Stack>;
+    /// Figures for programs that watch them over time.
+    Gauges, GAUGES: fn gauges() -> Vec<Gauge>;
+    /// What was checked, as a list of tests.
+    Checks, CHECKS: fn checks() -> Vec<Check>;
 }

@@ -1,11 +1,9 @@
 //! Blocks of a plan take turns on the targets of the host lab.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use mountmark_cells::Plan;
-use mountmark_model::facts::Facts;
-use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget, Target, counted};
+use mountmark_model::{Configuration, FileSystem, OwnTarget, Target, counted};
 
 use crate::{Catalogue, Origin, PlanError, Result, configuration};
 
@@ -74,6 +72,10 @@ pub fn keep_written(plan: &mut Plan, catalogue: &Catalogue) -> Result<()> {
     })
 }
 
+/// What is neither made nor checked here.
+const MOUNTED: &str =
+    "name = ''\nabout = ''\nmount_type = ''\nmodules = []\nmin_size = 1\nno_fsck = 'It is mounted by somebody else.'";
+
 /// Puts the file system that somebody has mounted into the catalogue: known by the kernel's name for its type, and not
 /// made, mounted or checked. Returns its name for `--fs`.
 pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
@@ -84,39 +86,10 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         name: name.to_owned(),
         about: known.map_or_else(|| format!("{kind}, mounted by somebody else"), |known| known.about.clone()),
         mount_type: kind.to_owned(),
-        modules: Vec::new(),
-        packages: Vec::new(),
-        mkfs: Vec::new(),
-        after_mkfs: Vec::new(),
-        attach: Vec::new(),
-        mount: Vec::new(),
-        unmount: Vec::new(),
-        detach: Vec::new(),
-        below: None,
-        nodiscard: Vec::new(),
-        synced_lost: Vec::new(),
-        facts: Facts::new(),
-        tuning: Vec::new(),
-        usual: false,
-        mount_options: Vec::new(),
-        tools: Vec::new(),
-        fsck: None,
-        no_fsck: Some("It is mounted by somebody else.".into()),
-        min_size: Bytes(1),
-        roomy_size: None,
-        max_size: None,
-        keeps_deleted: None,
         posix: known.is_none_or(|known| known.posix),
         max_subdirectories: known.and_then(|known| known.max_subdirectories),
         max_directory_entries: known.and_then(|known| known.max_directory_entries),
-        unavailable: None,
-        own_kernel: false,
-        kernel_options: Vec::new(),
-        component: None,
-        module_source: None,
-        crash: None,
-        recovery: None,
-        variants: BTreeMap::new(),
+        ..toml::from_str(MOUNTED).expect("the definition is sound")
     };
     let origin = Origin::File(Path::new("/proc/self/mountinfo").to_owned());
     catalogue.put(filesystem, origin);

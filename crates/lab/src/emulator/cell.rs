@@ -1,6 +1,7 @@
 //! Requirements of a cell: of the kernel and of the image, and the job it gets.
 
 use mountmark_job::kernel_options::For;
+use mountmark_job::{Job, Region, Share, Token};
 use mountmark_model::{Cell, Configuration, DiskModel, RealisedCorpus};
 
 use crate::image::{Released, Wanted};
@@ -23,6 +24,23 @@ pub(super) fn image_key(cell: &Cell) -> Cell {
         medium.corpus = RealisedCorpus::default();
     }
     cell
+}
+
+/// The job of a guest that has the disk under test and nothing else.
+pub(super) fn plain_job(token: Token, cell: Cell, test: Region) -> Job {
+    Job {
+        token,
+        cell,
+        test,
+        more: Vec::new(),
+        source: None,
+        corpus: None,
+        undo: None,
+        history: None,
+        share: Share::Whole,
+        symbols: None,
+        crash: None,
+    }
 }
 
 /// What its guest has no use for.

@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use mountmark_job::{Job, Region, Share, Token, kernel_log::read_log};
+use mountmark_job::{Job, Region, Token, kernel_log::read_log};
 use mountmark_model::profile::{Interval, TaskProfile};
 use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, protocol_task};
 
+use super::cell::plain_job;
 use super::layout::Layout;
 use super::qemu::{self, PROGRAM, option_value};
 use super::{Emulator, image_key, snapshot};
@@ -217,19 +218,7 @@ impl Profiler {
                 let token = Token::new()?;
                 let expected =
                     Expected { token: token.clone(), kernel: lab.kernel.release.clone(), memory: 0..=hardware.ram };
-                let text = Job {
-                    token,
-                    cell: image_key(cell),
-                    test: layout.test,
-                    more: Vec::new(),
-                    source: None,
-                    corpus: None,
-                    undo: None,
-                    history: None,
-                    share: Share::Whole,
-                    symbols: Some(layout.test),
-                    crash: None,
-                };
+                let text = Job { symbols: Some(layout.test), ..plain_job(token, image_key(cell), layout.test) };
                 text.write(&job)?;
                 let mut guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, None)?;
                 guest.qmp.run("cont", serde_json::json!({}))?;

@@ -10,7 +10,7 @@ use mountmark_job::kernel_log::{read_log, telling_lines};
 use mountmark_job::{Job, Share, Token};
 use mountmark_model::{Cell, Event, Outcome};
 
-use super::cell::image_key;
+use super::cell::{image_key, plain_job};
 use super::contents;
 use super::hardware::Clock;
 use super::layout::Layout;
@@ -61,17 +61,13 @@ impl Emulator {
             memory: hardware.ram / 4..=hardware.ram,
         };
         let text = Job {
-            token,
-            cell: image_key(cell),
-            test: layout.test,
             more: layout.more.clone(),
             source: layout.source,
             corpus: layout.corpus,
             undo: layout.undo,
             history: layout.history,
             share,
-            symbols: None,
-            crash: None,
+            ..plain_job(token, image_key(cell), layout.test)
         };
         text.write(&job)?;
         let serial = folder.join("kernel.log");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use mountmark_job::{
-    CrashRegions, Job, Region, Share, Token,
+    CrashRegions, Job, Region, Token,
     kernel_log::{read_log, telling_lines},
     question,
 };
@@ -16,6 +16,7 @@ use mountmark_model::{Cell, Configuration, Environment};
 use mountmark_trace::recording::{Device, Unit, poison};
 use serde_json::json;
 
+use super::cell::plain_job;
 use super::layout::{ALIGNMENT, Layout, MEDIA_ROOM};
 use super::qemu::{self, Qemu};
 use super::{Emulator, snapshot};
@@ -111,19 +112,7 @@ impl Witnesses {
         let mut image_key = super::image_key(cell);
         image_key.configuration.filesystem = cell.configuration.filesystem.clone();
         image_key.configuration.layers = cell.configuration.layers.clone();
-        let text = Job {
-            token: Token::new()?,
-            cell: image_key,
-            test,
-            more: Vec::new(),
-            source: None,
-            corpus: None,
-            undo: None,
-            history: None,
-            share: Share::Whole,
-            symbols: None,
-            crash: Some(regions),
-        };
+        let text = Job { crash: Some(regions), ..plain_job(Token::new()?, image_key, test) };
         text.write(&job)?;
         let serial = folder.path().join("kernel.log");
         let silence_limit = lab.options.silence_limit;

@@ -84,11 +84,7 @@ impl Samples {
     pub fn push(&mut self, Sample { task, iteration, metric, value }: Sample) {
         let places = Arc::make_mut(&mut self.places);
         // Those of a task follow one another.
-        let task = match places.last() {
-            Some(last) if *last.task == *task => last.task.clone(),
-            _ => task.into(),
-        };
-        places.push(Place { task, iteration, metric: metric.into() });
+        places.push(named(places.last(), (&task, iteration, &metric)));
         self.values.push(value);
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use ed25519_compact::{KeyPair, PublicKey, Seed, Signature};
-use mountmark_lab::cache::sha256;
+use mountmark_lab::cache::{hex, sha256};
 use serde::{Deserialize, Serialize};
 
 /// What stands before the digits of a key, so that the two kinds are not mistaken for each other.
@@ -36,10 +36,6 @@ pub struct Trust(Vec<String>);
 fn message(key: &str, figures: &str, measured: &str) -> Vec<u8> {
     let [key, figures, measured] = [key, figures, measured].map(|text| sha256(text.as_bytes()));
     format!("mountmark cell 1\n{key}\n{figures}\n{measured}\n").into_bytes()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -5,7 +5,8 @@
 //!
 //! * by O_EXCL from the moment it is looked at, between cells, and in a cell whenever no program has it;
 //! * by the program's own O_EXCL while mkfs or fsck works, and by the mount while it is mounted;
-//! * by an exclusive flock(2) on the whole disk all the time, which udev, and programs that partition disks, respect.
+//! * by an exclusive flock(2) on the whole disk all the time, which udev, and programs that partition disks, respect;
+//! * by O_EXCL all the time on what else reaches its sectors (`claims`).
 //!
 //! In the milliseconds in which it is handed on, nothing but the flock holds it. So before each mkfs it is checked to be
 //! the very device that was looked at (number, size, serial, world-wide name, the kernel's count of media), and after
@@ -26,7 +27,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::gather::{exclusive, identity};
-use super::{Examined, Opened, erase, health, mounts, precondition, relatives};
+use super::{Examined, Opened, claims, erase, health, mounts, precondition, relatives};
 
 /// How long a device may be busy after what used it has ended: the kernel unmounts late, and udev looks at what is new.
 const BUSY_LIMIT: Duration = Duration::from_secs(20);
@@ -46,8 +47,9 @@ pub struct DeviceLock {
     /// Its node, with links resolved: a link may lead elsewhere tomorrow.
     node: PathBuf,
     held: Mutex<Option<File>>,
-    /// The whole disk, under an exclusive lock; `None` in the agent, whose run has it.
-    _lock: Option<File>,
+    /// The whole disk, under an exclusive lock, and what else reaches its sectors, which no program of a cell wants for
+    /// itself; none in the agent, whose run has them.
+    _locks: Vec<File>,
 }
 
 impl DeviceLock {
@@ -60,26 +62,22 @@ impl DeviceLock {
                 _ => bail!("{path} cannot be held against other programs"),
             }
         };
-        let disk = relatives::whole(&identity.name).unwrap_or_else(|| identity.name.clone());
         let node = std::fs::canonicalize(&path).with_context(|| format!("cannot look at {path}"))?;
-        let disk = Path::new("/dev").join(disk);
         // A node under another name is as good: the lock is the device's.
-        let disk = if disk.exists() { disk } else { node.clone() };
-        let lock = File::open(&disk).with_context(|| format!("cannot open {}", disk.display()))?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => bail!(
-                "{} is locked by another program (a run, one that makes partitions); end that first; nothing was changed",
-                disk.display()
-            ),
-            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", disk.display())),
+        let mut locks = vec![(disk_of(&identity.name), locked(&identity.name, &node)?)];
+        for (name, _) in &examined.also {
+            let disk = disk_of(name);
+            if locks.iter().all(|(known, _)| *known != disk) {
+                locks.push((disk, locked(name, &claims::node(name))?));
+            }
         }
-        Ok(DeviceLock { identity, node, held: Mutex::new(Some(held)), _lock: Some(lock) })
+        let locks = locks.into_iter().map(|(_, lock)| lock).chain(examined.also.into_iter().map(|(_, file)| file));
+        Ok(DeviceLock { identity, node, held: Mutex::new(Some(held)), _locks: locks.collect() })
     }
 
     /// The same device, for the agent of a run that has it.
     pub fn in_agent(identity: Identity, node: &str) -> DeviceLock {
-        DeviceLock { identity, node: node.into(), held: Mutex::default(), _lock: None }
+        DeviceLock { identity, node: node.into(), held: Mutex::default(), _locks: Vec::new() }
     }
 
     pub fn identity(&self) -> &Identity {
@@ -133,6 +131,25 @@ impl DeviceLock {
     /// Bytes that it was told to forget since the machine was started.
     pub fn discarded(&self) -> u64 {
         relatives::discarded(&self.identity.name)
+    }
+}
+
+fn disk_of(name: &str) -> String {
+    relatives::whole(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// The whole disk of a device, under an exclusive lock. `node`: the device's own, if the disk has none.
+fn locked(name: &str, node: &Path) -> Result<File> {
+    let disk = claims::node(&disk_of(name));
+    let disk = if disk.exists() { disk } else { node.to_owned() };
+    let lock = File::open(&disk).with_context(|| format!("cannot open {}", disk.display()))?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(rustix::io::Errno::WOULDBLOCK) => bail!(
+            "{} is locked by another program (a run, one that makes partitions); end that first; nothing was changed",
+            disk.display()
+        ),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", disk.display())),
     }
 }
 

@@ -11,10 +11,10 @@ use std::time::Duration;
 use mountmark_job::PATH;
 use mountmark_model::{Bytes, Identity};
 
-use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative};
+use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative, plain};
 use super::mounts::{self, Uses};
 use super::relatives::{self, fact, folder, whole};
-use super::{Examined, erase, look};
+use super::{Examined, claims, erase, look};
 use crate::child;
 use crate::host::contents;
 
@@ -22,11 +22,11 @@ use crate::host::contents;
 pub fn examine(path: &Path) -> Examined {
     let mut facts = Facts { path: path.display().to_string(), leads_to: leads_to(path), ..Facts::default() };
     let Some(number) = mounts::number(path).filter(|_| facts.leads_to == LeadsTo::Device) else {
-        return Examined { facts, claim: None };
+        return Examined { facts, claim: None, also: Vec::new() };
     };
     let Some(name) = relatives::name_of(&number) else {
         facts.leads_to = LeadsTo::Unknown("it is not in /sys/dev/block".into());
-        return Examined { facts, claim: None };
+        return Examined { facts, claim: None, also: Vec::new() };
     };
     facts.identity = identity(path, &name);
     facts.read_only = fact(&name, "ro") == "1" || whole(&name).is_some_and(|whole| fact(&whole, "ro") == "1");
@@ -34,23 +34,25 @@ pub fn examine(path: &Path) -> Examined {
     let claim = match exclusive(path) {
         Ok(file) => Some(file),
         Err(error) => {
-            facts.opened = match error.raw_os_error() {
-                Some(libc::EBUSY) => Opened::Busy,
-                Some(libc::EACCES | libc::EPERM) => Opened::Denied,
-                Some(libc::ENOMEDIUM | libc::ENXIO) => Opened::NoMedium,
-                _ => Opened::Failed(plain(&error)),
-            };
+            facts.opened = Opened::of(&error);
             None
         }
     };
-    let uses = Uses::read();
     let family = relatives::all(&name);
-    facts.relatives = family.iter().map(|(name, relation)| relative(name, *relation, &uses)).collect();
-    let is_own = |relation: Relation| !matches!(relation, Relation::Below | Relation::Whole | Relation::Copy);
+    let also = claims::take(&family);
+    facts.unknown_loops = relatives::unknown_loops(&family);
+    let uses = Uses::read();
+    let one = |(name, relation): &(String, Relation)| {
+        let opened = also.get(name).and_then(|taken| taken.as_ref().err().cloned()).unwrap_or_default();
+        Relative { opened, ..relative(name, *relation, &uses) }
+    };
+    facts.relatives = family.iter().map(one).collect();
+    let is_own = |relation: Relation| matches!(relation, Relation::Itself | Relation::Partition | Relation::Above);
     let own = facts.relatives.iter().filter(|relative| is_own(relative.relation));
     facts.writers = lasting_writers(&own.map(|relative| relative.number.clone()).collect::<Vec<_>>());
     read(&mut facts, path, claim.as_ref());
-    Examined { facts, claim }
+    let also = also.into_iter().filter_map(|(name, taken)| Some((name, taken.ok()?))).collect();
+    Examined { facts, claim, also }
 }
 
 /// Processes that keep one of these devices open for writing. `losetup -f` and programs of udev open each device for a
@@ -108,6 +110,7 @@ fn relative(name: &str, relation: Relation, uses: &Uses) -> Relative {
         is_swap: uses.is_swap(&number),
         member_of: mounts::member_of(name),
         array: uses.array(name),
+        opened: Opened::Held,
         number,
     }
 }
@@ -241,13 +244,6 @@ fn last_mounted(file: &File) -> Option<String> {
     let end = text.iter().position(|byte| *byte == 0)?;
     let point = String::from_utf8_lossy(&text[..end]).into_owned();
     point.starts_with('/').then_some(point)
-}
-
-/// An error without its number.
-fn plain(error: &io::Error) -> String {
-    error
-        .raw_os_error()
-        .map_or_else(|| error.to_string(), |code| rustix::io::Errno::from_raw_os_error(code).to_string())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Real disks: what is known about one, why it is not touched, and how it is held while it is used.
 
+mod claims;
 mod device_lock;
 mod erase;
 mod facts;
@@ -29,6 +30,8 @@ pub(super) struct Examined {
     pub facts: Facts,
     /// Holds it against all others; `None` if it could not be held.
     pub claim: Option<File>,
+    /// Other devices that reach its sectors, by their names, held in the same way.
+    pub also: Vec<(String, File)>,
 }
 
 /// An error with every reason why a device must not be written.

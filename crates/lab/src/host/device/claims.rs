@@ -2,7 +2,7 @@
 //!
 //! The kernel answers for the uses of a device itself when it is opened with O_EXCL, and keeps new ones away. It does not
 //! know that a loop device shares the sectors of the disk that it lies on: that disk is free while the loop device is held, and
-//! the other way round. So both are held.
+//! the other way round. So both are held. The same holds for a drive that the kernel has twice, by two paths.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,11 +13,17 @@ use std::path::{Path, PathBuf};
 use super::facts::{Opened, Relation};
 use super::gather::exclusive;
 use super::mounts::as_number;
-use super::relatives::fact;
+use super::relatives::{self, fact};
 
 /// The devices of these that the kernel does not hold with the one under test, by their names; what hinders for the others.
 pub(super) fn take(family: &[(String, Relation)]) -> BTreeMap<String, Result<File, Opened>> {
-    let others = family.iter().filter(|(_, relation)| *relation == Relation::Backing);
+    let is_other = |(name, relation): &&(String, Relation)| match relation {
+        Relation::Backing => true,
+        // A disk is given to nobody who wants it all while one of its partitions is held.
+        Relation::Path => relatives::whole(name).is_none(),
+        _ => false,
+    };
+    let others = family.iter().filter(is_other);
     others.map(|(name, _)| (name.clone(), held(name).map_err(|error| Opened::of(&error)))).collect()
 }
 

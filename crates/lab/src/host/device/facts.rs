@@ -95,6 +95,8 @@ pub enum Relation {
     Beside,
     /// A loop device on the same file.
     Copy,
+    /// The same drive by another path of the machine, or a partition of that.
+    Path,
 }
 
 impl Relation {
@@ -119,7 +121,7 @@ pub struct Relative {
     pub member_of: Option<String>,
     /// The array of /proc/mdstat that it is in, active or not.
     pub array: Option<String>,
-    /// What opening it for this program alone gave, if the device cannot answer for it: [`Relation::Backing`].
+    /// What opening it for this program alone gave, if the device cannot answer for it: [`Relation::Backing`], [`Relation::Path`].
     pub opened: Opened,
 }
 

@@ -13,8 +13,8 @@ use mountmark_model::{Bytes, Identity};
 
 use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative, plain};
 use super::mounts::{self, Uses};
-use super::relatives::{self, fact, folder, whole};
-use super::{Examined, claims, erase, look};
+use super::relatives::{self, fact, whole};
+use super::{Examined, claims, drive, erase, look};
 use crate::child;
 use crate::host::contents;
 
@@ -123,9 +123,9 @@ pub(super) fn identity(path: &Path, name: &str) -> Identity {
         let found = files.iter().map(|file| fact(&disk, file)).find(|text| !text.is_empty());
         found.unwrap_or_default()
     };
-    let mut serial = first(&["device/serial", "serial", "dm/uuid", "md/uuid", "loop/backing_file"]);
+    let mut serial = drive::serial(&disk);
     if serial.is_empty() {
-        serial = page_80(&disk).unwrap_or_default();
+        serial = first(&["dm/uuid", "md/uuid", "loop/backing_file"]);
     }
     if !serial.is_empty() && !part.is_empty() {
         serial += &format!("-part{part}");
@@ -153,12 +153,6 @@ pub(super) fn identity(path: &Path, name: &str) -> Identity {
         diskseq: fact(&disk, "diskseq").parse().unwrap_or(0),
         rotational: fact(&disk, "queue/rotational") == "1",
     }
-}
-
-/// The unit serial number of a SCSI disk: four bytes, then text.
-fn page_80(disk: &str) -> Option<String> {
-    let page = fs::read(folder(disk).join("device/vpd_pg80")).ok()?;
-    Some(String::from_utf8_lossy(page.get(4..)?).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
 }
 
 /// Reads what is on the device.

@@ -2,6 +2,7 @@
 
 mod claims;
 mod device_lock;
+mod drive;
 mod erase;
 mod facts;
 mod gather;
@@ -19,7 +20,7 @@ use std::fs::File;
 use anyhow::{Result, bail};
 
 pub(super) use device_lock::{DeviceLock, Made, Together};
-pub(super) use facts::{Facts, Opened};
+pub(super) use facts::{Facts, Opened, Relation};
 pub(super) use gather::examine;
 pub(super) use mounts::{number as number_of, processes, swaps, writers_of_file};
 use refuse::refusals;

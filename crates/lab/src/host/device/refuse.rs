@@ -162,7 +162,9 @@ fn unheld(facts: &Facts, is_unexplained: bool) -> Vec<Refusal> {
     let is_unheld = |relative: &&Relative| match relative.opened {
         Opened::Held => false,
         Opened::Busy => is_unexplained,
-        Opened::Denied | Opened::NoMedium | Opened::Failed(_) => true,
+        // Nobody uses a path that does not reach its drive.
+        Opened::NoMedium => relative.relation != Relation::Path,
+        Opened::Denied | Opened::Failed(_) => true,
     };
     let unheld = facts.relatives.iter().filter(is_unheld).cloned().map(Box::new);
     let unheld = unheld.map(|relative| Refusal::Unheld { path: facts.path.clone(), relative });
@@ -193,7 +195,8 @@ fn which(path: &str, relative: &Relative) -> String {
         Relation::Above => format!("{path} carries {name} ({sort}), which"),
         Relation::Below => format!("{path} lies on {name} ({sort}), which"),
         Relation::Backing => format!("{path} lies by a loop device on {name} ({sort}), which"),
-        Relation::Beside => format!("{path} shares what it lies on with {name} ({sort}), which"),
+        Relation::Beside => format!("{path} shares a disk with {name} ({sort}), which"),
+        Relation::Path => format!("{path} is also there as {name} ({sort}), by another path to the same disk, which"),
         Relation::Copy => format!("{path} and {name} are loop devices on one file, and {name}"),
     }
 }

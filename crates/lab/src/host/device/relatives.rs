@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mountmark_job::loops::{self, Attached};
 use sha2::{Digest, Sha256};
 
+use super::drive::Drive;
 use super::facts::Relation;
 use super::mapping;
 
@@ -121,6 +122,11 @@ pub(super) fn all(name: &str) -> Vec<(String, Relation)> {
             family.above(&copy);
         }
     }
+    for path in family.paths() {
+        if family.add(&path, Relation::Path) {
+            family.upon(&path, Relation::Path, Relation::Beside);
+        }
+    }
     family.found
 }
 
@@ -233,5 +239,20 @@ impl Family {
         let files: Vec<(u64, u64)> = files.map(|attached| attached.file).collect();
         let others = self.loops.iter().filter(|attached| files.contains(&attached.file));
         others.map(|attached| attached.name.clone()).filter(|other| !own.contains(&other.as_str())).collect()
+    }
+
+    /// Other disks of the kernel that are the same drives, as the two ports of a drive are without multipath.
+    fn paths(&self) -> Vec<String> {
+        let chain = self.found.iter().filter(|(name, relation)| relation.is_chain() && whole(name).is_none());
+        let drives: Vec<Drive> = chain.map(|(name, _)| Drive::of(name)).filter(Drive::is_named).collect();
+        if drives.is_empty() {
+            return Vec::new();
+        }
+        let is_one = |name: &String| {
+            let other = Drive::of(name);
+            drives.iter().any(|drive| drive.is(&other))
+        };
+        let known = |name: &String| self.found.iter().any(|(known, _)| known == name);
+        devices().into_iter().filter(|name| !known(name) && whole(name).is_none() && is_one(name)).collect()
     }
 }

@@ -109,6 +109,7 @@ fn every_use_is_refused_with_a_sentence_of_its_own_and_no_name_gets_past() {
         with(|facts| facts.relatives.push(relative("sdc1", Relation::Beside))),
         with(|facts| facts.unknown_loops.push("loop8".into())),
         with(|facts| facts.relatives.push(unheld(Opened::Busy))),
+        with(|facts| facts.relatives.push(Relative { relation: Relation::Path, ..unheld(Opened::Busy) })),
         with(|facts| facts.relatives.push(unheld(Opened::NoMedium))),
         with(|facts| facts.relatives.push(unheld(Opened::Denied))),
         with(|facts| facts.relatives.push(unheld(Opened::Failed("No such file or directory".into())))),
@@ -122,6 +123,7 @@ fn every_use_is_refused_with_a_sentence_of_its_own_and_no_name_gets_past() {
         Relation::Backing,
         Relation::Beside,
         Relation::Copy,
+        Relation::Path,
     ] {
         let one = |change: &dyn Fn(&mut Relative)| {
             with(|facts| {
@@ -176,7 +178,7 @@ fn what_a_loop_device_lies_on_must_be_free_too() {
         facts.relatives.push(relative("sdc1", Relation::Beside));
     });
     let all = said(&explained, &["S1"]);
-    assert!(all.len() == 1 && all[0].contains("shares what it lies on with sdc1"), "{all:?}");
+    assert!(all.len() == 1 && all[0].contains("shares a disk with sdc1"), "{all:?}");
     // Who may not look learns that when the run begins.
     let denied = with(|facts| {
         facts.opened = Opened::Denied;
@@ -184,4 +186,19 @@ fn what_a_loop_device_lies_on_must_be_free_too() {
         facts.unknown_loops.push("loop8".into());
     });
     assert_eq!(said(&denied, &[]), [""; 0]);
+}
+
+#[test]
+fn another_path_to_the_same_disk_is_in_the_way_only_if_it_is_used() {
+    let path = |change: &dyn Fn(&mut Relative)| {
+        with(|facts| {
+            let mut one = relative("sdq", Relation::Path);
+            change(&mut one);
+            facts.relatives.push(one);
+        })
+    };
+    assert_eq!(said(&path(&|_| {}), &[]), [""; 0]);
+    assert_eq!(said(&path(&|one| one.opened = Opened::NoMedium), &[]), [""; 0], "it does not reach the drive");
+    let text = said(&path(&|one| one.is_swap = true), &["S1"]).join("");
+    assert!(text.contains("/dev/sdb is also there as sdq (disk), by another path to the same disk"), "{text}");
 }

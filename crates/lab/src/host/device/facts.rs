@@ -19,6 +19,10 @@ pub struct Facts {
     pub unknown_loops: Vec<String>,
     /// Processes that have it open for writing, or a partition of it.
     pub writers: Vec<Process>,
+    /// The same of its whole disk, and of disks and files on which it lies by a loop device; and what these are.
+    pub writers_below: (Vec<String>, Vec<Process>),
+    /// Files on which it lies by a loop device and that others use, and how.
+    pub used_files: Vec<(String, &'static str)>,
     /// What was found on it; empty if it was not read.
     pub contents: Vec<Content>,
     /// The first byte that is neither zero nor erased flash, of those that were looked at.

@@ -8,9 +8,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use mountmark_job::PATH;
+use mountmark_job::{FileId, PATH};
 use mountmark_model::{Bytes, Identity};
 
+use super::backing::{self, BackingFile};
 use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative, plain};
 use super::mounts::{self, Uses};
 use super::relatives::{self, fact, whole};
@@ -47,26 +48,44 @@ pub fn examine(path: &Path) -> Examined {
         Relative { opened, ..relative(name, *relation, &uses) }
     };
     facts.relatives = family.iter().map(one).collect();
-    let is_own = |relation: Relation| matches!(relation, Relation::Itself | Relation::Partition | Relation::Above);
-    let own = facts.relatives.iter().filter(|relative| is_own(relative.relation));
-    facts.writers = lasting_writers(&own.map(|relative| relative.number.clone()).collect::<Vec<_>>());
+    add_writers(&mut facts, &backing::files(&family));
     read(&mut facts, path, claim.as_ref());
     let also = also.into_iter().filter_map(|(name, taken)| Some((name, taken.ok()?))).collect();
     Examined { facts, claim, also }
 }
 
-/// Processes that keep one of these devices open for writing. `losetup -f` and programs of udev open each device for a
+/// Who else may write it, or what it lies on.
+fn add_writers(facts: &mut Facts, files: &[BackingFile]) {
+    let numbers = |is_wanted: &dyn Fn(Relation) -> bool| -> Vec<String> {
+        let wanted = facts.relatives.iter().filter(|relative| is_wanted(relative.relation));
+        wanted.map(|relative| relative.number.clone()).collect()
+    };
+    let is_own = |relation| matches!(relation, Relation::Itself | Relation::Partition | Relation::Above);
+    // A mapping's disks have other volumes, which their programs write.
+    let is_below = |relation| matches!(relation, Relation::Whole | Relation::Backing | Relation::Path);
+    let (own, below) = (numbers(&is_own), numbers(&is_below));
+    let named = facts.relatives.iter().filter(|relative| is_below(relative.relation));
+    let names = named.map(|relative| relative.name.clone());
+    let names = names.chain(files.iter().map(|file| file.path.display().to_string())).collect();
+    let ids: Vec<FileId> = files.iter().map(|file| file.id).collect();
+    facts.writers = lasting_writers(&own, &[]);
+    facts.writers_below = (names, lasting_writers(&below, &ids));
+    let used = files.iter().filter_map(|file| Some((file.path.display().to_string(), file.used()?)));
+    facts.used_files = used.collect();
+}
+
+/// Processes that keep one of these devices or files open for writing. `losetup -f` and programs of udev open each device for a
 /// moment to look at it.
-fn lasting_writers(numbers: &[String]) -> Vec<Process> {
+fn lasting_writers(numbers: &[String], files: &[FileId]) -> Vec<Process> {
     const LOOKS: u32 = 5;
     for _ in 1..LOOKS {
-        let writers = mounts::writers(numbers);
+        let writers = mounts::writers(numbers, files);
         if writers.is_empty() {
             return writers;
         }
         thread::sleep(Duration::from_millis(200));
     }
-    mounts::writers(numbers)
+    mounts::writers(numbers, files)
 }
 
 fn leads_to(path: &Path) -> LeadsTo {

@@ -1,5 +1,6 @@
 //! Real disks: what is known about one, why it is not touched, and how it is held while it is used.
 
+mod backing;
 mod claims;
 mod device_lock;
 mod drive;

@@ -71,6 +71,17 @@ pub enum Refusal {
         path: String,
         by: Vec<Process>,
     },
+    /// One of these, on which it lies, is.
+    WrittenBelow {
+        path: String,
+        on: Vec<String>,
+        by: Vec<Process>,
+    },
+    FileInUse {
+        path: String,
+        file: String,
+        used: &'static str,
+    },
     Busy {
         path: String,
     },
@@ -114,6 +125,14 @@ pub fn refusals(facts: &Facts, wipe: &[String]) -> Vec<Refusal> {
     if !facts.writers.is_empty() {
         out.push(Refusal::Written { path: path(), by: facts.writers.clone() });
     }
+    let (on, by) = &facts.writers_below;
+    // Who has the device itself open has been named.
+    let by: Vec<Process> = by.iter().filter(|process| !facts.writers.contains(process)).cloned().collect();
+    if !by.is_empty() {
+        out.push(Refusal::WrittenBelow { path: path(), on: on.clone(), by });
+    }
+    let used = facts.used_files.iter().cloned();
+    out.extend(used.map(|(file, used)| Refusal::FileInUse { path: path(), file, used }));
     match &facts.opened {
         Opened::Busy if out.is_empty() => out.push(Refusal::Busy { path: path() }),
         Opened::Failed(error) => out.push(Refusal::Unreadable { path: path(), error: error.clone() }),
@@ -256,7 +275,17 @@ impl fmt::Display for Refusal {
                 "{path} has partitions ({}); name one of them, or remove them first (sfdisk --delete {path}), if nothing in them is wanted",
                 names.join(", ")
             ),
-            Refusal::Written { path, by } => written(path, by),
+            Refusal::Written { path, by } => {
+                format!("{path} is open for writing in process {}; end that first", processes(by))
+            }
+            Refusal::WrittenBelow { path, on, by } => format!(
+                "{path} lies on {}, which process {} may write; end that first, or name another disk",
+                list(on),
+                processes(by)
+            ),
+            Refusal::FileInUse { path, file, used } => {
+                format!("{path} is a loop device on {file}, and that {used}; end that first, or name another disk")
+            }
             Refusal::Busy { path } => format!(
                 "{path} is in use by the kernel or by a program that has it for itself (a pool of ZFS, a file system that another container mounts, a journal of another disk); end that first, or name another disk"
             ),
@@ -287,9 +316,9 @@ fn unheld_text(path: &str, relative: &Relative) -> String {
     }
 }
 
-fn written(path: &str, by: &[Process]) -> String {
+fn processes(by: &[Process]) -> String {
     let by: Vec<String> = by.iter().map(|Process { id, name }| format!("{id} ({name})")).collect();
-    format!("{path} is open for writing in process {}; end that first", by.join(", "))
+    by.join(", ")
 }
 
 fn mounted(path: &str, relative: &Relative) -> String {

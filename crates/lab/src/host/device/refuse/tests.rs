@@ -103,6 +103,11 @@ fn every_use_is_refused_with_a_sentence_of_its_own_and_no_name_gets_past() {
         with(|facts| facts.opened = Opened::Failed("I/O error".into())),
         with(|facts| facts.unreadable = Some("Input/output error".into())),
         with(|facts| facts.writers = vec![Process { id: 5, name: "qemu".into() }]),
+        with(|facts| {
+            let by = vec![Process { id: 5, name: "qemu".into() }];
+            facts.writers_below = (vec!["sdb".into(), "/images/one".into()], by);
+        }),
+        with(|facts| facts.used_files = vec![("/images/one".into(), "is in use as swap")]),
         with(|facts| facts.relatives.push(relative("sdb1", Relation::Partition))),
         with(|facts| facts.relatives.push(relative("dm-0", Relation::Above))),
         with(|facts| facts.relatives.push(relative("loop7", Relation::Copy))),

@@ -213,6 +213,7 @@ impl Family {
     /// What else reaches the sectors of the chain.
     fn beside(&mut self) {
         for (name, relation) in self.found.clone() {
+            self.snapshots(&name);
             match relation {
                 // What is made of the disk as a whole holds this partition too.
                 Relation::Whole => {
@@ -228,6 +229,17 @@ impl Family {
                 Relation::Backing => self.upon(&name, Relation::Beside, Relation::Beside),
                 _ => {}
             }
+        }
+    }
+
+    /// Snapshots of a volume lie on the device below it, and not on it. They are full soon if all of it is written, and the
+    /// kernel drops those.
+    fn snapshots(&mut self, name: &str) {
+        if !folder(name).join("dm").exists() || !mapping::has(&fact(name, "dev"), "snapshot-origin") {
+            return;
+        }
+        for below in entries(&folder(name).join("slaves")) {
+            self.each_upon(self.holders(&below), Relation::Partition, Relation::Above);
         }
     }
 

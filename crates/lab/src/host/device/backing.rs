@@ -77,16 +77,16 @@ mod tests {
         let other = File::open(named.path()).unwrap();
         rustix::fs::flock(&other, rustix::fs::FlockOperation::LockExclusive).unwrap();
         assert!(file.used().is_some_and(|used| used.contains("locked by another program")));
-        let moved = BackingFile { path: "/proc/version".into(), id: file.id };
+        let moved = BackingFile { path: "/proc/version".into(), id: file.id.clone() };
         assert_eq!(moved.used(), None, "another file has its name");
         // This program's own files are no other's; a child's are.
-        assert!(mounts::writers(&[], &[file.id]).is_empty());
+        assert!(mounts::writers(&[], std::slice::from_ref(&file.id)).is_empty());
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .stdout(fs::OpenOptions::new().append(true).open(named.path()).unwrap())
             .spawn()
             .unwrap();
-        let writers = mounts::writers(&[], &[file.id]);
+        let writers = mounts::writers(&[], std::slice::from_ref(&file.id));
         let _ = (child.kill(), child.wait());
         assert_eq!(writers.iter().map(|process| process.id).collect::<Vec<_>>(), [child.id()]);
     }

@@ -46,6 +46,8 @@ pub enum LeadsTo {
     Other(&'static str),
     /// It cannot be looked at.
     Unknown(String),
+    /// To one device, and a moment later to another.
+    Changed,
 }
 
 /// What opening it for this program alone (O_EXCL) gave.

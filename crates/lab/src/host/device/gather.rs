@@ -33,6 +33,11 @@ pub fn examine(path: &Path) -> Examined {
     facts.read_only = fact(&name, "ro") == "1" || whole(&name).is_some_and(|whole| fact(&whole, "ro") == "1");
     // Held first: what is found then stays true.
     let claim = match exclusive(path) {
+        // A path may lead elsewhere meanwhile.
+        Ok(file) if claims::is_device(&file, &number).is_err() => {
+            facts.leads_to = LeadsTo::Changed;
+            return Examined { facts, claim: None, also: Vec::new() };
+        }
         Ok(file) => Some(file),
         Err(error) => {
             facts.opened = Opened::of(&error);
@@ -67,7 +72,7 @@ fn add_writers(facts: &mut Facts, files: &[BackingFile]) {
     let named = facts.relatives.iter().filter(|relative| is_below(relative.relation));
     let names = named.map(|relative| relative.name.clone());
     let names = names.chain(files.iter().map(|file| file.path.display().to_string())).collect();
-    let ids: Vec<FileId> = files.iter().map(|file| file.id).collect();
+    let ids: Vec<FileId> = files.iter().map(|file| file.id.clone()).collect();
     facts.writers = lasting_writers(&own, &[]);
     facts.writers_below = (names, lasting_writers(&below, &ids));
     let used = files.iter().filter_map(|file| Some((file.path.display().to_string(), file.used()?)));

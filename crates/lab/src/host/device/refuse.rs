@@ -22,6 +22,9 @@ pub enum Refusal {
         path: String,
         error: String,
     },
+    Changed {
+        path: String,
+    },
     NoMedium {
         path: String,
     },
@@ -110,6 +113,7 @@ pub fn refusals(facts: &Facts, wipe: &[String]) -> Vec<Refusal> {
         LeadsTo::Nothing => return vec![Refusal::Missing { path: path() }],
         LeadsTo::Dangling(target) => return vec![Refusal::Dangling { path: path(), target: target.clone() }],
         LeadsTo::Other(is) => return vec![Refusal::NoDevice { path: path(), is }],
+        LeadsTo::Changed => return vec![Refusal::Changed { path: path() }],
         LeadsTo::Unknown(error) => return vec![Refusal::Unknown { path: path(), error: error.clone() }],
     }
     if facts.opened == Opened::NoMedium || facts.identity.size.0 == 0 {
@@ -235,6 +239,11 @@ impl fmt::Display for Refusal {
                 "{path} is {is} and no block device; --image takes a file as a disk, --dir a folder of a mounted file system"
             ),
             Refusal::Unknown { path, error } => format!("{path} cannot be looked at: {error}; run it as root"),
+            Refusal::Changed { path } => {
+                format!(
+                    "{path} leads to another device than a moment before; name it by a path that stays, and start again"
+                )
+            }
             Refusal::NoMedium { path } => {
                 format!("{path} has a size of 0: it holds no medium; put one in, or name another disk")
             }

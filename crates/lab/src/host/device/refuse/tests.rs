@@ -97,6 +97,7 @@ fn every_use_is_refused_with_a_sentence_of_its_own_and_no_name_gets_past() {
         with(|facts| facts.leads_to = LeadsTo::Other("a folder")),
         with(|facts| facts.leads_to = LeadsTo::Other("a character device")),
         with(|facts| facts.leads_to = LeadsTo::Unknown("Permission denied".into())),
+        with(|facts| facts.leads_to = LeadsTo::Changed),
         with(|facts| facts.identity.size = Bytes(0)),
         with(|facts| facts.read_only = true),
         with(|facts| facts.opened = Opened::Busy),

@@ -134,6 +134,14 @@ struct HostLab {
     ground: TargetSet,
 }
 
+/// Why a cell failed; empty if it did not.
+fn failure(ended: &Result<Ended>) -> &str {
+    match ended {
+        Ok(Ended::Outcome { outcome: Outcome::Failed { reason, .. }, .. }) => reason,
+        _ => "",
+    }
+}
+
 /// An error if this user may not mount, with the remedy.
 fn check_rights() -> Result<()> {
     if !rustix::process::geteuid().is_root() {
@@ -291,11 +299,11 @@ impl OpenLab for HostLab {
         for text in disturbance.remark().into_iter().chain(self.ground.undone(&entered)) {
             on_event(Event::Note { text });
         }
-        self.ground.look_after(cell, &entered);
         // What a dead agent left of it holds the disks.
         let unstacked = stack.map_or(Ok(None), |stack| stack.end(self.ground.journal()));
         let mut left = unstacked.map(|note| note.into_iter().for_each(|text| on_event(Event::Note { text })));
-        left = left.and(self.ground.leave(entered));
+        let mut remark = |text| on_event(Event::Note { text });
+        left = left.and(self.ground.leave(cell, entered, failure(&ended), &mut remark));
         if let Some(group) = &job.group {
             left = left.and(self.unlimited(group, on_event));
         }

@@ -187,14 +187,30 @@ impl TargetSet {
         })
     }
 
-    /// After the agent's end.
-    pub(super) fn leave(&self, entered: Entered) -> Result<()> {
+    /// After the agent's end. `failure`: why its cell failed; `remark` is told what came of its devices.
+    pub(super) fn leave(
+        &self,
+        cell: &Cell,
+        entered: Entered,
+        failure: &str,
+        remark: &mut dyn FnMut(String),
+    ) -> Result<()> {
         match (entered.with, &self.kind) {
             (With::Loop(attached), _) => self.detach(attached),
-            // A device that is gone or was taken fails the next cell on it, and no other.
+            // A device that is gone or was taken is lost: the next cells on it fail, and no other.
             (With::Devices(at, count, _), _) => {
-                for claim in self.members(at, count).unwrap_or_default() {
-                    let _ = claim.take();
+                let claims = self.members(at, count).unwrap_or_default();
+                let mut is_held = true;
+                for claim in claims {
+                    claim.hear(failure);
+                    if let Err(error) = claim.take() {
+                        is_held = false;
+                        remark(format!("{error:#}"));
+                    }
+                }
+                // Asking takes seconds, in which nobody else may have it.
+                if is_held {
+                    self.look_after(cell, claims);
                 }
                 Ok(())
             }
@@ -245,8 +261,8 @@ impl TargetSet {
     }
 
     /// Asks the drive of a cell that has been measured, the first of several.
-    pub(super) fn look_after(&self, cell: &Cell, entered: &Entered) {
-        let after = self.taken(entered).first().and_then(DeviceLock::health);
+    fn look_after(&self, cell: &Cell, claims: &[DeviceLock]) {
+        let after = claims.first().and_then(DeviceLock::health);
         if let (Some(health), Some(after)) = (self.health().get_mut(&cell.index), after) {
             health.after = after;
         }

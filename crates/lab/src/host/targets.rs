@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use mountmark_model::{Bytes, Identity, OwnTarget, Target};
 
-use super::device::{self, Facts, Opened};
+use super::device::{self, Facts, Opened, Relation};
 use super::folder::{self, MountedFolder};
 use super::image;
 use crate::lab::Place;
@@ -87,12 +87,11 @@ pub(super) fn looked_at(targets: &[Vec<PathBuf>], wipe: &[String]) -> Result<Vec
             );
         }
         let examined = device::examine(path);
-        let is_relative = |other: &&device::Examined| {
-            examined.facts.relatives.iter().any(|relative| relative.number == other.facts.identity.number)
-        };
-        if let Some(other) = all.iter().find(is_relative) {
+        if let Some((other, relation)) =
+            all.iter().find_map(|other| Some((other, relation(&examined.facts, &other.facts)?)))
+        {
             let (one, other) = (&examined.facts.path, &other.facts.path);
-            bail!("--device {other} and {one} lie on one another; name one of them; nothing was changed");
+            bail!("--device {other} and {one} {}; name one of them; nothing was changed", between(relation));
         }
         device::check(&examined.facts, wipe)?;
         all.push(examined);
@@ -110,6 +109,20 @@ pub(super) fn looked_at(targets: &[Vec<PathBuf>], wipe: &[String]) -> Result<Vec
     }
     let mut all = all.into_iter();
     Ok(targets.iter().map(|together| all.by_ref().take(together.len()).collect()).collect())
+}
+
+/// How one device belongs to the other, if it does.
+fn relation(one: &Facts, other: &Facts) -> Option<Relation> {
+    let relative = one.relatives.iter().find(|relative| relative.number == other.identity.number);
+    relative.map(|relative| relative.relation)
+}
+
+fn between(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Path => "are one disk by two paths",
+        Relation::Beside | Relation::Copy => "share their sectors",
+        _ => "lie on one another",
+    }
 }
 
 /// Why a name that several devices have, as disks of one array do, gives up none of them.

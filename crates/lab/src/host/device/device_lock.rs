@@ -5,17 +5,19 @@
 //!
 //! * by O_EXCL from the moment it is looked at, between cells, and in a cell whenever no program has it;
 //! * by the program's own O_EXCL while mkfs or fsck works, and by the mount while it is mounted;
-//! * by an exclusive flock(2) on the whole disk all the time, which udev, and programs that partition disks, respect.
+//! * by an exclusive flock(2) on the whole disk all the time, which udev, and programs that partition disks, respect;
+//! * by O_EXCL all the time on what else reaches its sectors (`claims`).
 //!
 //! In the milliseconds in which it is handed on, nothing but the flock holds it. So before each mkfs it is checked to be
 //! the very device that was looked at (number, size, serial, world-wide name, the kernel's count of media), and after
-//! each time it was handed on, it is taken again or the cell fails.
+//! each time it was handed on, it is taken again or the cell fails. One that could not be taken again is lost for the run, which
+//! neither writes nor empties it any more: nobody has looked at what it holds now.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,10 +28,13 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::gather::{exclusive, identity};
-use super::{Examined, Opened, erase, health, mounts, precondition, relatives};
+use super::{Examined, Opened, claims, erase, health, mounts, precondition, relatives};
 
 /// How long a device may be busy after what used it has ended: the kernel unmounts late, and udev looks at what is new.
 const BUSY_LIMIT: Duration = Duration::from_secs(20);
+
+/// How the agent says that others have a device, behind its path.
+const TAKEN: &str = "was taken by another program, or something on it is still mounted";
 
 /// What a run made of a device, for the journal: written before it is changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,15 +44,27 @@ pub struct Made {
     pub holds: Option<String>,
 }
 
+/// Whether a device is this program's alone.
+#[derive(Debug, Default)]
+enum Claim {
+    Held(File),
+    /// A program of a cell has it, or nobody.
+    #[default]
+    LetGo,
+    /// It could not be taken back, for this reason: whoever had it may have left something on it.
+    Lost(String),
+}
+
 /// A device that is this run's.
 #[derive(Debug)]
 pub struct DeviceLock {
     identity: Identity,
     /// Its node, with links resolved: a link may lead elsewhere tomorrow.
     node: PathBuf,
-    held: Mutex<Option<File>>,
-    /// The whole disk, under an exclusive lock; `None` in the agent, whose run has it.
-    _lock: Option<File>,
+    held: Mutex<Claim>,
+    /// The whole disk, under an exclusive lock, and what else reaches its sectors, which no program of a cell wants for
+    /// itself; none in the agent, whose run has them.
+    _locks: Vec<File>,
 }
 
 impl DeviceLock {
@@ -60,26 +77,22 @@ impl DeviceLock {
                 _ => bail!("{path} cannot be held against other programs"),
             }
         };
-        let disk = relatives::whole(&identity.name).unwrap_or_else(|| identity.name.clone());
         let node = std::fs::canonicalize(&path).with_context(|| format!("cannot look at {path}"))?;
-        let disk = Path::new("/dev").join(disk);
         // A node under another name is as good: the lock is the device's.
-        let disk = if disk.exists() { disk } else { node.clone() };
-        let lock = File::open(&disk).with_context(|| format!("cannot open {}", disk.display()))?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => bail!(
-                "{} is locked by another program (a run, one that makes partitions); end that first; nothing was changed",
-                disk.display()
-            ),
-            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", disk.display())),
+        let mut locks = vec![(disk_of(&identity.name), locked(&identity.name, &node)?)];
+        for (name, _) in &examined.also {
+            let disk = disk_of(name);
+            if locks.iter().all(|(known, _)| *known != disk) {
+                locks.push((disk, locked(name, &claims::node(name))?));
+            }
         }
-        Ok(DeviceLock { identity, node, held: Mutex::new(Some(held)), _lock: Some(lock) })
+        let locks = locks.into_iter().map(|(_, lock)| lock).chain(examined.also.into_iter().map(|(_, file)| file));
+        Ok(DeviceLock { identity, node, held: Mutex::new(Claim::Held(held)), _locks: locks.collect() })
     }
 
     /// The same device, for the agent of a run that has it.
     pub fn in_agent(identity: Identity, node: &str) -> DeviceLock {
-        DeviceLock { identity, node: node.into(), held: Mutex::default(), _lock: None }
+        DeviceLock { identity, node: node.into(), held: Mutex::default(), _locks: Vec::new() }
     }
 
     pub fn identity(&self) -> &Identity {
@@ -90,15 +103,61 @@ impl DeviceLock {
         &self.node
     }
 
-    /// It, open for writing: checked when it is open, since a path may lead elsewhere between a look and an opening.
-    fn opened(&self) -> Result<File> {
+    fn claim(&self) -> MutexGuard<'_, Claim> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why a cell on it failed: the agent could not take it back either, and whoever had it may be gone meanwhile.
+    pub fn hear(&self, reason: &str) {
+        let taken = format!("{} {TAKEN}", self.identity.path);
+        if reason.contains(&taken) {
+            *self.claim() = Claim::Lost(taken);
+        }
+    }
+
+    /// It, held against all others once who has it lets it go.
+    fn taken(&self) -> Result<File> {
         let path = &self.identity.path;
-        let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&self.node);
-        let file = opened.with_context(|| format!("{path} cannot be opened any more"))?;
-        let number = mounts::as_number(file.metadata()?.rdev());
+        let begin = Instant::now();
+        let file = loop {
+            match exclusive(&self.node) {
+                Ok(file) => break file,
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && begin.elapsed() < BUSY_LIMIT => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    bail!("{path} {TAKEN}; end that first")
+                }
+                Err(error) => {
+                    self.check()?;
+                    return Err(error).with_context(|| format!("{path} cannot be opened any more"));
+                }
+            }
+        };
+        self.check()?;
+        self.is_of(&file)?;
+        Ok(file)
+    }
+
+    /// An error if an open file is another device: a path may lead elsewhere between a look and an opening.
+    fn is_of(&self, file: &File) -> Result<()> {
+        let (path, number) = (&self.identity.path, mounts::as_number(file.metadata()?.rdev()));
         if number != self.identity.number {
             bail!("{path} leads to another device ({number}) than was looked at; that was not touched; start again");
         }
+        Ok(())
+    }
+
+    /// It, open for writing: checked when it is open.
+    fn opened(&self) -> Result<File> {
+        let path = &self.identity.path;
+        match &*self.claim() {
+            Claim::Held(held) => self.is_of(held)?,
+            _ => bail!("{path} is not held against other programs; it was not touched"),
+        }
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&self.node);
+        let file = opened.with_context(|| format!("{path} cannot be opened any more"))?;
+        self.is_of(&file)?;
         self.check()?;
         Ok(file)
     }
@@ -133,6 +192,25 @@ impl DeviceLock {
     /// Bytes that it was told to forget since the machine was started.
     pub fn discarded(&self) -> u64 {
         relatives::discarded(&self.identity.name)
+    }
+}
+
+fn disk_of(name: &str) -> String {
+    relatives::whole(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// The whole disk of a device, under an exclusive lock. `node`: the device's own, if the disk has none.
+fn locked(name: &str, node: &Path) -> Result<File> {
+    let disk = claims::node(&disk_of(name));
+    let disk = if disk.exists() { disk } else { node.to_owned() };
+    let lock = File::open(&disk).with_context(|| format!("cannot open {}", disk.display()))?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(rustix::io::Errno::WOULDBLOCK) => bail!(
+            "{} is locked by another program (a run, one that makes partitions); end that first; nothing was changed",
+            disk.display()
+        ),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", disk.display())),
     }
 }
 
@@ -175,32 +253,65 @@ impl Hold for DeviceLock {
     }
 
     fn let_go(&self) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut claim = self.claim();
+        if matches!(*claim, Claim::Held(_)) {
+            *claim = Claim::LetGo;
+        }
     }
 
     fn take(&self) -> Result<()> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.is_some() {
-            return Ok(());
+        let mut claim = self.claim();
+        match &*claim {
+            Claim::Held(_) => return Ok(()),
+            Claim::Lost(reason) => bail!("{reason}; so this run does not write to it any more"),
+            Claim::LetGo => {}
         }
-        let path = &self.identity.path;
-        let begin = Instant::now();
-        loop {
-            match exclusive(&self.node) {
-                Ok(file) => break *held = Some(file),
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && begin.elapsed() < BUSY_LIMIT => {
-                    thread::sleep(Duration::from_millis(20));
-                }
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                    bail!("{path} was taken by another program, or something on it is still mounted; end that first")
-                }
-                Err(error) => {
-                    self.check()?;
-                    return Err(error).with_context(|| format!("{path} cannot be opened any more"));
-                }
+        match self.taken() {
+            Ok(file) => *claim = Claim::Held(file),
+            Err(error) => {
+                *claim = Claim::Lost(format!("{error:#}"));
+                return Err(error);
             }
         }
-        drop(held);
-        self.check()
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_taken_back_is_not_taken_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let node = folder.path().join("disk");
+        let identity = Identity { path: "/dev/sdx".into(), number: "8:368".into(), ..Identity::default() };
+        let lock = DeviceLock::in_agent(identity, &node.display().to_string());
+        let text = |result: Result<()>| format!("{:#}", result.unwrap_err());
+        assert!(text(lock.empty(false).map(drop)).contains("not held against other programs"));
+        assert!(text(lock.take()).contains("/dev/sdx is gone"));
+        // Whatever is there now.
+        std::fs::write(&node, "mine").unwrap();
+        for _ in 0..2 {
+            let text = text(lock.take());
+            assert!(text.contains("/dev/sdx is gone") && text.ends_with("does not write to it any more"), "{text}");
+            lock.let_go();
+        }
+        for error in [lock.empty(false).map(drop), lock.unmark()] {
+            assert!(text(error).contains("not held against other programs"));
+        }
+        assert_eq!(std::fs::read(&node).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn what_an_agent_could_not_take_back_is_lost_too() {
+        let identity = Identity { path: "/dev/sdx".into(), ..Identity::default() };
+        let lock = DeviceLock::in_agent(identity, "/dev/sdx");
+        lock.hear("the command failed");
+        lock.hear(&format!("/dev/sdxa {TAKEN}; end that first"));
+        assert!(matches!(*lock.claim(), Claim::LetGo));
+        lock.hear(&format!("between cells: /dev/sdx {TAKEN}; end that first"));
+        let text = format!("{:#}", lock.take().unwrap_err());
+        assert_eq!(text, format!("/dev/sdx {TAKEN}; so this run does not write to it any more"));
     }
 }

@@ -1,5 +1,7 @@
 //! What is known about a device and about all that depends on it: data for `refuse`, gathered by `gather`.
 
+use std::io;
+
 use mountmark_model::Identity;
 
 /// A path that the user gave for a device, and what was found there.
@@ -13,8 +15,14 @@ pub struct Facts {
     pub opened: Opened,
     /// The device itself first, then partitions, the disk that it is a part of, what holds it, what it lies on.
     pub relatives: Vec<Relative>,
+    /// Loop devices below of which nobody knows what they lie on.
+    pub unknown_loops: Vec<String>,
     /// Processes that have it open for writing, or a partition of it.
     pub writers: Vec<Process>,
+    /// The same of its whole disk, and of disks and files on which it lies by a loop device; and what these are.
+    pub writers_below: (Vec<String>, Vec<Process>),
+    /// Files on which it lies by a loop device and that others use, and how.
+    pub used_files: Vec<(String, &'static str)>,
     /// What was found on it; empty if it was not read.
     pub contents: Vec<Content>,
     /// The first byte that is neither zero nor erased flash, of those that were looked at.
@@ -38,6 +46,8 @@ pub enum LeadsTo {
     Other(&'static str),
     /// It cannot be looked at.
     Unknown(String),
+    /// To one device, and a moment later to another.
+    Changed,
 }
 
 /// What opening it for this program alone (O_EXCL) gave.
@@ -54,6 +64,25 @@ pub enum Opened {
     Failed(String),
 }
 
+impl Opened {
+    /// What an error of opening it like this says.
+    pub fn of(error: &io::Error) -> Opened {
+        match error.raw_os_error() {
+            Some(libc::EBUSY) => Opened::Busy,
+            Some(libc::EACCES | libc::EPERM) => Opened::Denied,
+            Some(libc::ENOMEDIUM | libc::ENXIO) => Opened::NoMedium,
+            _ => Opened::Failed(plain(error)),
+        }
+    }
+}
+
+/// An error without its number.
+pub fn plain(error: &io::Error) -> String {
+    error
+        .raw_os_error()
+        .map_or_else(|| error.to_string(), |code| rustix::io::Errno::from_raw_os_error(code).to_string())
+}
+
 /// How another device belongs to the one that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
@@ -66,8 +95,21 @@ pub enum Relation {
     Above,
     /// The device that was asked for lies on it.
     Below,
+    /// The same, by a loop device, which does not keep others from it.
+    Backing,
+    /// It lies on something that the device lies on too, and may have the same sectors.
+    Beside,
     /// A loop device on the same file.
     Copy,
+    /// The same drive by another path of the machine, or a partition of that.
+    Path,
+}
+
+impl Relation {
+    /// Whether it is the device itself or what that lies on.
+    pub fn is_chain(self) -> bool {
+        matches!(self, Relation::Itself | Relation::Whole | Relation::Below | Relation::Backing)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +127,8 @@ pub struct Relative {
     pub member_of: Option<String>,
     /// The array of /proc/mdstat that it is in, active or not.
     pub array: Option<String>,
+    /// What opening it for this program alone gave, if the device cannot answer for it: [`Relation::Backing`], [`Relation::Path`].
+    pub opened: Opened,
 }
 
 /// A mount, as one mount name space has it.

@@ -8,13 +8,14 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use mountmark_job::PATH;
+use mountmark_job::{FileId, PATH};
 use mountmark_model::{Bytes, Identity};
 
-use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative};
+use super::backing::{self, BackingFile};
+use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative, plain};
 use super::mounts::{self, Uses};
-use super::relatives::{self, fact, folder, whole};
-use super::{Examined, erase, look};
+use super::relatives::{self, fact, whole};
+use super::{Examined, claims, drive, erase, look};
 use crate::child;
 use crate::host::contents;
 
@@ -22,49 +23,74 @@ use crate::host::contents;
 pub fn examine(path: &Path) -> Examined {
     let mut facts = Facts { path: path.display().to_string(), leads_to: leads_to(path), ..Facts::default() };
     let Some(number) = mounts::number(path).filter(|_| facts.leads_to == LeadsTo::Device) else {
-        return Examined { facts, claim: None };
+        return Examined { facts, claim: None, also: Vec::new() };
     };
     let Some(name) = relatives::name_of(&number) else {
         facts.leads_to = LeadsTo::Unknown("it is not in /sys/dev/block".into());
-        return Examined { facts, claim: None };
+        return Examined { facts, claim: None, also: Vec::new() };
     };
     facts.identity = identity(path, &name);
     facts.read_only = fact(&name, "ro") == "1" || whole(&name).is_some_and(|whole| fact(&whole, "ro") == "1");
     // Held first: what is found then stays true.
     let claim = match exclusive(path) {
+        // A path may lead elsewhere meanwhile.
+        Ok(file) if claims::is_device(&file, &number).is_err() => {
+            facts.leads_to = LeadsTo::Changed;
+            return Examined { facts, claim: None, also: Vec::new() };
+        }
         Ok(file) => Some(file),
         Err(error) => {
-            facts.opened = match error.raw_os_error() {
-                Some(libc::EBUSY) => Opened::Busy,
-                Some(libc::EACCES | libc::EPERM) => Opened::Denied,
-                Some(libc::ENOMEDIUM | libc::ENXIO) => Opened::NoMedium,
-                _ => Opened::Failed(plain(&error)),
-            };
+            facts.opened = Opened::of(&error);
             None
         }
     };
-    let uses = Uses::read();
     let family = relatives::all(&name);
-    facts.relatives = family.iter().map(|(name, relation)| relative(name, *relation, &uses)).collect();
-    let is_own = |relation: Relation| !matches!(relation, Relation::Below | Relation::Whole | Relation::Copy);
-    let own = facts.relatives.iter().filter(|relative| is_own(relative.relation));
-    facts.writers = lasting_writers(&own.map(|relative| relative.number.clone()).collect::<Vec<_>>());
+    let also = claims::take(&family);
+    facts.unknown_loops = relatives::unknown_loops(&family);
+    let uses = Uses::read();
+    let one = |(name, relation): &(String, Relation)| {
+        let opened = also.get(name).and_then(|taken| taken.as_ref().err().cloned()).unwrap_or_default();
+        Relative { opened, ..relative(name, *relation, &uses) }
+    };
+    facts.relatives = family.iter().map(one).collect();
+    add_writers(&mut facts, &backing::files(&family));
     read(&mut facts, path, claim.as_ref());
-    Examined { facts, claim }
+    let also = also.into_iter().filter_map(|(name, taken)| Some((name, taken.ok()?))).collect();
+    Examined { facts, claim, also }
 }
 
-/// Processes that keep one of these devices open for writing. `losetup -f` and programs of udev open each device for a
+/// Who else may write it, or what it lies on.
+fn add_writers(facts: &mut Facts, files: &[BackingFile]) {
+    let numbers = |is_wanted: &dyn Fn(Relation) -> bool| -> Vec<String> {
+        let wanted = facts.relatives.iter().filter(|relative| is_wanted(relative.relation));
+        wanted.map(|relative| relative.number.clone()).collect()
+    };
+    let is_own = |relation| matches!(relation, Relation::Itself | Relation::Partition | Relation::Above);
+    // A mapping's disks have other volumes, which their programs write.
+    let is_below = |relation| matches!(relation, Relation::Whole | Relation::Backing | Relation::Path);
+    let (own, below) = (numbers(&is_own), numbers(&is_below));
+    let named = facts.relatives.iter().filter(|relative| is_below(relative.relation));
+    let names = named.map(|relative| relative.name.clone());
+    let names = names.chain(files.iter().map(|file| file.path.display().to_string())).collect();
+    let ids: Vec<FileId> = files.iter().map(|file| file.id.clone()).collect();
+    facts.writers = lasting_writers(&own, &[]);
+    facts.writers_below = (names, lasting_writers(&below, &ids));
+    let used = files.iter().filter_map(|file| Some((file.path.display().to_string(), file.used()?)));
+    facts.used_files = used.collect();
+}
+
+/// Processes that keep one of these devices or files open for writing. `losetup -f` and programs of udev open each device for a
 /// moment to look at it.
-fn lasting_writers(numbers: &[String]) -> Vec<Process> {
+fn lasting_writers(numbers: &[String], files: &[FileId]) -> Vec<Process> {
     const LOOKS: u32 = 5;
     for _ in 1..LOOKS {
-        let writers = mounts::writers(numbers);
+        let writers = mounts::writers(numbers, files);
         if writers.is_empty() {
             return writers;
         }
         thread::sleep(Duration::from_millis(200));
     }
-    mounts::writers(numbers)
+    mounts::writers(numbers, files)
 }
 
 fn leads_to(path: &Path) -> LeadsTo {
@@ -108,6 +134,7 @@ fn relative(name: &str, relation: Relation, uses: &Uses) -> Relative {
         is_swap: uses.is_swap(&number),
         member_of: mounts::member_of(name),
         array: uses.array(name),
+        opened: Opened::Held,
         number,
     }
 }
@@ -120,9 +147,9 @@ pub(super) fn identity(path: &Path, name: &str) -> Identity {
         let found = files.iter().map(|file| fact(&disk, file)).find(|text| !text.is_empty());
         found.unwrap_or_default()
     };
-    let mut serial = first(&["device/serial", "serial", "dm/uuid", "md/uuid", "loop/backing_file"]);
+    let mut serial = drive::serial(&disk);
     if serial.is_empty() {
-        serial = page_80(&disk).unwrap_or_default();
+        serial = first(&["dm/uuid", "md/uuid", "loop/backing_file"]);
     }
     if !serial.is_empty() && !part.is_empty() {
         serial += &format!("-part{part}");
@@ -150,12 +177,6 @@ pub(super) fn identity(path: &Path, name: &str) -> Identity {
         diskseq: fact(&disk, "diskseq").parse().unwrap_or(0),
         rotational: fact(&disk, "queue/rotational") == "1",
     }
-}
-
-/// The unit serial number of a SCSI disk: four bytes, then text.
-fn page_80(disk: &str) -> Option<String> {
-    let page = fs::read(folder(disk).join("device/vpd_pg80")).ok()?;
-    Some(String::from_utf8_lossy(page.get(4..)?).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
 }
 
 /// Reads what is on the device.
@@ -241,13 +262,6 @@ fn last_mounted(file: &File) -> Option<String> {
     let end = text.iter().position(|byte| *byte == 0)?;
     let point = String::from_utf8_lossy(&text[..end]).into_owned();
     point.starts_with('/').then_some(point)
-}
-
-/// An error without its number.
-fn plain(error: &io::Error) -> String {
-    error
-        .raw_os_error()
-        .map_or_else(|| error.to_string(), |code| rustix::io::Errno::from_raw_os_error(code).to_string())
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Real disks: what is known about one, why it is not touched, and how it is held while it is used.
 
+mod backing;
+mod claims;
 mod device_lock;
+mod drive;
 mod erase;
 mod facts;
 mod gather;
@@ -18,7 +21,7 @@ use std::fs::File;
 use anyhow::{Result, bail};
 
 pub(super) use device_lock::{DeviceLock, Made, Together};
-pub(super) use facts::{Facts, Opened};
+pub(super) use facts::{Facts, Opened, Relation};
 pub(super) use gather::examine;
 pub(super) use mounts::{number as number_of, processes, swaps, writers_of_file};
 use refuse::refusals;
@@ -29,6 +32,8 @@ pub(super) struct Examined {
     pub facts: Facts,
     /// Holds it against all others; `None` if it could not be held.
     pub claim: Option<File>,
+    /// Other devices that reach its sectors, by their names, held in the same way.
+    pub also: Vec<(String, File)>,
 }
 
 /// An error with every reason why a device must not be written.

@@ -130,9 +130,17 @@ pub(super) fn comm(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default().trim().to_owned()
 }
 
-/// Processes other than this one that have one of these devices open for writing.
-pub(super) fn writers(numbers: &[String]) -> Vec<Process> {
-    writers_of(|path| number(path).is_some_and(|number| numbers.contains(&number)))
+/// Processes other than this one that have one of these devices or files open for writing.
+pub(super) fn writers(numbers: &[String], files: &[FileId]) -> Vec<Process> {
+    if numbers.is_empty() && files.is_empty() {
+        return Vec::new();
+    }
+    writers_of(|path| {
+        fs::metadata(path).is_ok_and(|data| match data.file_type().is_block_device() {
+            true => numbers.contains(&as_number(data.rdev())),
+            false => files.contains(&FileId::from(&data)),
+        })
+    })
 }
 
 /// Processes other than this one that have a file open for writing.

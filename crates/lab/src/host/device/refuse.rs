@@ -7,24 +7,101 @@ use super::facts::{Facts, LeadsTo, Opened, Process, Relation, Relative};
 /// One reason, which names the thing, the reason and the mend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    Missing { path: String },
-    Dangling { path: String, target: String },
-    NoDevice { path: String, is: &'static str },
-    Unknown { path: String, error: String },
-    NoMedium { path: String },
-    ReadOnly { path: String },
-    Mounted { path: String, relative: Box<Relative> },
-    Swap { path: String, relative: Box<Relative> },
-    Member { path: String, relative: Box<Relative>, of: String },
-    Array { path: String, relative: Box<Relative>, array: String },
-    Held { path: String, relative: Box<Relative> },
-    Partitions { path: String, names: Vec<String> },
-    SharesFile { path: String, relative: Box<Relative> },
-    Written { path: String, by: Vec<Process> },
-    Busy { path: String },
-    Unreadable { path: String, error: String },
-    WrongWipe { path: String, given: Vec<String>, names: Vec<String> },
-    Holds { path: String, what: String, names: Vec<String> },
+    Missing {
+        path: String,
+    },
+    Dangling {
+        path: String,
+        target: String,
+    },
+    NoDevice {
+        path: String,
+        is: &'static str,
+    },
+    Unknown {
+        path: String,
+        error: String,
+    },
+    Changed {
+        path: String,
+    },
+    NoMedium {
+        path: String,
+    },
+    ReadOnly {
+        path: String,
+    },
+    Mounted {
+        path: String,
+        relative: Box<Relative>,
+    },
+    Swap {
+        path: String,
+        relative: Box<Relative>,
+    },
+    Member {
+        path: String,
+        relative: Box<Relative>,
+        of: String,
+    },
+    Array {
+        path: String,
+        relative: Box<Relative>,
+        array: String,
+    },
+    Held {
+        path: String,
+        relative: Box<Relative>,
+    },
+    /// The kernel does not give a device to this program that reaches the same sectors.
+    Unheld {
+        path: String,
+        relative: Box<Relative>,
+    },
+    UnknownLoop {
+        path: String,
+        name: String,
+    },
+    Partitions {
+        path: String,
+        names: Vec<String>,
+    },
+    SharesFile {
+        path: String,
+        relative: Box<Relative>,
+    },
+    Written {
+        path: String,
+        by: Vec<Process>,
+    },
+    /// One of these, on which it lies, is.
+    WrittenBelow {
+        path: String,
+        on: Vec<String>,
+        by: Vec<Process>,
+    },
+    FileInUse {
+        path: String,
+        file: String,
+        used: &'static str,
+    },
+    Busy {
+        path: String,
+    },
+    Unreadable {
+        path: String,
+        error: String,
+    },
+    WrongWipe {
+        path: String,
+        given: Vec<String>,
+        names: Vec<String>,
+    },
+    Holds {
+        path: String,
+        what: String,
+        names: Vec<String>,
+    },
 }
 
 /// All reasons why the device must not be written, the gravest first; empty if it may. `wipe` are the names by which the
@@ -36,12 +113,14 @@ pub fn refusals(facts: &Facts, wipe: &[String]) -> Vec<Refusal> {
         LeadsTo::Nothing => return vec![Refusal::Missing { path: path() }],
         LeadsTo::Dangling(target) => return vec![Refusal::Dangling { path: path(), target: target.clone() }],
         LeadsTo::Other(is) => return vec![Refusal::NoDevice { path: path(), is }],
+        LeadsTo::Changed => return vec![Refusal::Changed { path: path() }],
         LeadsTo::Unknown(error) => return vec![Refusal::Unknown { path: path(), error: error.clone() }],
     }
     if facts.opened == Opened::NoMedium || facts.identity.size.0 == 0 {
         return vec![Refusal::NoMedium { path: path() }];
     }
     let mut out: Vec<Refusal> = facts.relatives.iter().flat_map(|relative| of_relative(facts, relative)).collect();
+    out.extend(unheld(facts, out.is_empty()));
     let is_part = |relative: &&Relative| relative.relation == Relation::Partition;
     let partitions: Vec<String> = facts.relatives.iter().filter(is_part).map(|part| part.name.clone()).collect();
     if !partitions.is_empty() && out.is_empty() {
@@ -50,6 +129,14 @@ pub fn refusals(facts: &Facts, wipe: &[String]) -> Vec<Refusal> {
     if !facts.writers.is_empty() {
         out.push(Refusal::Written { path: path(), by: facts.writers.clone() });
     }
+    let (on, by) = &facts.writers_below;
+    // Who has the device itself open has been named.
+    let by: Vec<Process> = by.iter().filter(|process| !facts.writers.contains(process)).cloned().collect();
+    if !by.is_empty() {
+        out.push(Refusal::WrittenBelow { path: path(), on: on.clone(), by });
+    }
+    let used = facts.used_files.iter().cloned();
+    out.extend(used.map(|(file, used)| Refusal::FileInUse { path: path(), file, used }));
     match &facts.opened {
         Opened::Busy if out.is_empty() => out.push(Refusal::Busy { path: path() }),
         Opened::Failed(error) => out.push(Refusal::Unreadable { path: path(), error: error.clone() }),
@@ -83,10 +170,29 @@ fn of_relative(facts: &Facts, relative: &Relative) -> Vec<Refusal> {
         return vec![Refusal::Array { path, relative: boxed, array }];
     }
     match relative.relation {
-        Relation::Above => vec![Refusal::Held { path, relative: boxed }],
+        Relation::Above | Relation::Beside => vec![Refusal::Held { path, relative: boxed }],
         Relation::Copy => vec![Refusal::SharesFile { path, relative: boxed }],
         _ => Vec::new(),
     }
+}
+
+/// Why what reaches the same sectors is not this program's alone. That a use which is named already keeps it busy is not said.
+fn unheld(facts: &Facts, is_unexplained: bool) -> Vec<Refusal> {
+    // Who may not open the device itself learns about that alone.
+    if facts.opened == Opened::Denied {
+        return Vec::new();
+    }
+    let is_unheld = |relative: &&Relative| match relative.opened {
+        Opened::Held => false,
+        Opened::Busy => is_unexplained,
+        // Nobody uses a path that does not reach its drive.
+        Opened::NoMedium => relative.relation != Relation::Path,
+        Opened::Denied | Opened::Failed(_) => true,
+    };
+    let unheld = facts.relatives.iter().filter(is_unheld).cloned().map(Box::new);
+    let unheld = unheld.map(|relative| Refusal::Unheld { path: facts.path.clone(), relative });
+    let unknown = facts.unknown_loops.iter().cloned();
+    unheld.chain(unknown.map(|name| Refusal::UnknownLoop { path: facts.path.clone(), name })).collect()
 }
 
 fn of_contents(facts: &Facts, wipe: &[String]) -> Option<Refusal> {
@@ -111,6 +217,9 @@ fn which(path: &str, relative: &Relative) -> String {
         Relation::Whole => format!("{path} is a part of {name}, which as a whole"),
         Relation::Above => format!("{path} carries {name} ({sort}), which"),
         Relation::Below => format!("{path} lies on {name} ({sort}), which"),
+        Relation::Backing => format!("{path} lies by a loop device on {name} ({sort}), which"),
+        Relation::Beside => format!("{path} shares a disk with {name} ({sort}), which"),
+        Relation::Path => format!("{path} is also there as {name} ({sort}), by another path to the same disk, which"),
         Relation::Copy => format!("{path} and {name} are loop devices on one file, and {name}"),
     }
 }
@@ -130,6 +239,11 @@ impl fmt::Display for Refusal {
                 "{path} is {is} and no block device; --image takes a file as a disk, --dir a folder of a mounted file system"
             ),
             Refusal::Unknown { path, error } => format!("{path} cannot be looked at: {error}; run it as root"),
+            Refusal::Changed { path } => {
+                format!(
+                    "{path} leads to another device than a moment before; name it by a path that stays, and start again"
+                )
+            }
             Refusal::NoMedium { path } => {
                 format!("{path} has a size of 0: it holds no medium; put one in, or name another disk")
             }
@@ -150,9 +264,17 @@ impl fmt::Display for Refusal {
                 "{} is in the RAID array {array}; stop that first (mdadm --stop /dev/{array}), if nothing needs it",
                 which(path, relative)
             ),
+            Refusal::Held { path, relative } if relative.relation == Relation::Beside => format!(
+                "{} may have the same sectors; take that down first, or name another disk",
+                which(path, relative)
+            ),
             Refusal::Held { path, relative } => format!(
                 "{path} is in use: {} ({}) lies on it; take that down first, or name another disk",
                 relative.name, relative.sort
+            ),
+            Refusal::Unheld { path, relative } => unheld_text(path, relative),
+            Refusal::UnknownLoop { path, name } => format!(
+                "{path} lies on the loop device {name}, and nobody knows what that lies on, as /dev/{name} cannot be asked; make that node, or name another disk"
             ),
             Refusal::SharesFile { path, relative } => format!(
                 "{path} and {} are loop devices on one file; detach that one (losetup -d /dev/{}), if nothing needs it",
@@ -162,7 +284,17 @@ impl fmt::Display for Refusal {
                 "{path} has partitions ({}); name one of them, or remove them first (sfdisk --delete {path}), if nothing in them is wanted",
                 names.join(", ")
             ),
-            Refusal::Written { path, by } => written(path, by),
+            Refusal::Written { path, by } => {
+                format!("{path} is open for writing in process {}; end that first", processes(by))
+            }
+            Refusal::WrittenBelow { path, on, by } => format!(
+                "{path} lies on {}, which process {} may write; end that first, or name another disk",
+                list(on),
+                processes(by)
+            ),
+            Refusal::FileInUse { path, file, used } => {
+                format!("{path} is a loop device on {file}, and that {used}; end that first, or name another disk")
+            }
             Refusal::Busy { path } => format!(
                 "{path} is in use by the kernel or by a program that has it for itself (a pool of ZFS, a file system that another container mounts, a journal of another disk); end that first, or name another disk"
             ),
@@ -181,9 +313,21 @@ impl fmt::Display for Refusal {
     }
 }
 
-fn written(path: &str, by: &[Process]) -> String {
+fn unheld_text(path: &str, relative: &Relative) -> String {
+    let device = which(path, relative);
+    match &relative.opened {
+        Opened::Failed(error) => format!("{device} cannot be held against other programs: {error}; name another disk"),
+        Opened::NoMedium => format!("{device} has no medium; name another disk"),
+        Opened::Denied => format!("{device} this user may not open; run it as root"),
+        Opened::Held | Opened::Busy => format!(
+            "{device} the kernel or a program has for itself (a mounted partition, a volume, an array, a pool of ZFS); end that first, or name another disk"
+        ),
+    }
+}
+
+fn processes(by: &[Process]) -> String {
     let by: Vec<String> = by.iter().map(|Process { id, name }| format!("{id} ({name})")).collect();
-    format!("{path} is open for writing in process {}; end that first", by.join(", "))
+    by.join(", ")
 }
 
 fn mounted(path: &str, relative: &Relative) -> String {

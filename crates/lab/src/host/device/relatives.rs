@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mountmark_job::loops::{self, Attached};
 use sha2::{Digest, Sha256};
 
+use super::drive::Drive;
 use super::facts::Relation;
 use super::mapping;
 
@@ -112,14 +113,29 @@ fn add_ground(name: &str, hash: &mut Sha256) {
 /// The device itself and all that belongs to it, each once.
 pub(super) fn all(name: &str) -> Vec<(String, Relation)> {
     let mut family = Family { loops: loops::attached(), found: vec![(name.to_owned(), Relation::Itself)] };
+    // First the whole chain: what it is made of is on none of its own parts.
     family.below(name);
+    family.beside();
     family.above(name);
-    for copy in family.copies(name) {
+    for copy in family.copies() {
         if family.add(&copy, Relation::Copy) {
             family.above(&copy);
         }
     }
+    for path in family.paths() {
+        if family.add(&path, Relation::Path) {
+            family.upon(&path, Relation::Path, Relation::Beside);
+        }
+    }
     family.found
+}
+
+/// Loop devices below one, or itself, of which the kernel does not say what they lie on, by their names.
+pub(super) fn unknown_loops(family: &[(String, Relation)]) -> Vec<String> {
+    let known = loops::attached();
+    let chain = family.iter().filter(|(_, relation)| relation.is_chain()).map(|(name, _)| name);
+    let loops = chain.filter(|name| !fact(name, "loop/backing_file").is_empty());
+    loops.filter(|name| known.iter().all(|attached| attached.name != **name)).cloned().collect()
 }
 
 struct Family {
@@ -129,65 +145,126 @@ struct Family {
 
 impl Family {
     fn add(&mut self, name: &str, relation: Relation) -> bool {
-        let is_new = self.found.iter().all(|(known, _)| known != name);
-        if is_new {
-            self.found.push((name.to_owned(), relation));
+        let known = self.found.iter_mut().find(|(known, _)| known == name);
+        match known {
+            None => self.found.push((name.to_owned(), relation)),
+            // What a loop device lies on is looked at more closely than what a mapping has for itself.
+            Some((_, known)) if (*known, relation) == (Relation::Below, Relation::Backing) => *known = relation,
+            Some(_) => return false,
         }
-        is_new
+        true
     }
 
     fn above(&mut self, name: &str) {
+        self.upon(name, Relation::Partition, Relation::Above);
+    }
+
+    /// What lies in a device and on it, as these relations.
+    fn upon(&mut self, name: &str, part: Relation, holding: Relation) {
         for partition in partitions(name) {
-            if self.add(&partition, Relation::Partition) {
-                self.above(&partition);
+            if self.add(&partition, part) {
+                self.upon(&partition, part, holding);
             }
         }
-        for holder in self.holders(name) {
-            if self.add(&holder, Relation::Above) {
-                self.above(&holder);
+        self.each_upon(self.holders(name), part, holding);
+    }
+
+    /// Adds what lies on a device, with all that lies on that.
+    fn each_upon(&mut self, holders: Vec<String>, part: Relation, holding: Relation) {
+        for holder in holders {
+            if self.add(&holder, holding) {
+                self.upon(&holder, part, holding);
             }
         }
     }
 
     /// What lies on a device as a whole; the kernel does not count loop devices.
     fn holders(&self, name: &str) -> Vec<String> {
-        let number = fact(name, "dev");
-        let loops = self.loops.iter().filter(|attached| attached.on_device.as_ref() == Some(&number));
-        let loops = loops.map(|attached| attached.name.clone());
-        entries(&folder(name).join("holders")).into_iter().chain(loops).collect()
+        entries(&folder(name).join("holders")).into_iter().chain(self.loops_on(name)).collect()
     }
 
+    fn loops_on(&self, name: &str) -> Vec<String> {
+        let number = fact(name, "dev");
+        let loops = self.loops.iter().filter(|attached| attached.on_device.as_ref() == Some(&number));
+        loops.map(|attached| attached.name.clone()).collect()
+    }
+
+    /// The chain of devices on which one lies.
     fn below(&mut self, name: &str) {
         if let Some(whole) = whole(name)
             && self.add(&whole, Relation::Whole)
         {
-            // What is made of the disk as a whole holds this partition too.
-            for holder in self.holders(&whole) {
-                if self.add(&holder, Relation::Above) {
-                    self.above(&holder);
-                }
-            }
             self.below(&whole);
         }
-        let on =
-            self.loops.iter().find(|attached| attached.name == name).and_then(|attached| attached.on_device.clone());
-        for below in entries(&folder(name).join("slaves")).into_iter().chain(on.and_then(|number| name_of(&number))) {
+        for below in entries(&folder(name).join("slaves")) {
             if self.add(&below, Relation::Below) {
                 self.below(&below);
             }
         }
+        let attached = self.loops.iter().find(|attached| attached.name == name);
+        let on = attached.and_then(|attached| attached.on_device.as_ref()).and_then(|number| name_of(number));
+        if let Some(backing) = on
+            && self.add(&backing, Relation::Backing)
+        {
+            self.below(&backing);
+        }
+    }
+
+    /// What else reaches the sectors of the chain.
+    fn beside(&mut self) {
+        for (name, relation) in self.found.clone() {
+            self.snapshots(&name);
+            match relation {
+                // What is made of the disk as a whole holds this partition too.
+                Relation::Whole => {
+                    let holders = self.holders(&name);
+                    self.each_upon(holders, Relation::Partition, Relation::Above);
+                }
+                // Mappings and arrays have what they lie on for themselves; a loop device asks nobody.
+                Relation::Below => {
+                    let loops = self.loops_on(&name);
+                    self.each_upon(loops, Relation::Beside, Relation::Beside);
+                }
+                // A loop device does not have it for itself, so each other use of it may be of the same sectors.
+                Relation::Backing => self.upon(&name, Relation::Beside, Relation::Beside),
+                _ => {}
+            }
+        }
+    }
+
+    /// Snapshots of a volume lie on the device below it, and not on it. They are full soon if all of it is written, and the
+    /// kernel drops those.
+    fn snapshots(&mut self, name: &str) {
+        if !folder(name).join("dm").exists() || !mapping::has(&fact(name, "dev"), "snapshot-origin") {
+            return;
+        }
+        for below in entries(&folder(name).join("slaves")) {
+            self.each_upon(self.holders(&below), Relation::Partition, Relation::Above);
+        }
     }
 
     /// Other loop devices on the file of this one, or of one below it.
-    fn copies(&self, name: &str) -> Vec<String> {
-        let own = self
-            .found
-            .iter()
-            .filter(|(_, relation)| matches!(relation, Relation::Itself | Relation::Whole | Relation::Below));
-        let own: Vec<&str> = own.map(|(name, _)| name.as_str()).chain([name]).collect();
+    fn copies(&self) -> Vec<String> {
+        let own = self.found.iter().filter(|(_, relation)| relation.is_chain());
+        let own: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
         let files = self.loops.iter().filter(|attached| own.contains(&attached.name.as_str()));
         let files: Vec<(u64, u64)> = files.map(|attached| attached.file).collect();
         let others = self.loops.iter().filter(|attached| files.contains(&attached.file));
         others.map(|attached| attached.name.clone()).filter(|other| !own.contains(&other.as_str())).collect()
+    }
+
+    /// Other disks of the kernel that are the same drives, as the two ports of a drive are without multipath.
+    fn paths(&self) -> Vec<String> {
+        let chain = self.found.iter().filter(|(name, relation)| relation.is_chain() && whole(name).is_none());
+        let drives: Vec<Drive> = chain.map(|(name, _)| Drive::of(name)).filter(Drive::is_named).collect();
+        if drives.is_empty() {
+            return Vec::new();
+        }
+        let is_one = |name: &String| {
+            let other = Drive::of(name);
+            drives.iter().any(|drive| drive.is(&other))
+        };
+        let known = |name: &String| self.found.iter().any(|(known, _)| known == name);
+        devices().into_iter().filter(|name| !known(name) && whole(name).is_none() && is_one(name)).collect()
     }
 }

@@ -29,7 +29,12 @@ fn relative(name: &str, relation: Relation) -> Relative {
         is_swap: false,
         member_of: None,
         array: None,
+        opened: Opened::Held,
     }
+}
+
+fn unheld(opened: Opened) -> Relative {
+    Relative { opened, ..relative("sdc", Relation::Backing) }
 }
 
 fn with(change: impl FnOnce(&mut Facts)) -> Facts {
@@ -92,19 +97,40 @@ fn every_use_is_refused_with_a_sentence_of_its_own_and_no_name_gets_past() {
         with(|facts| facts.leads_to = LeadsTo::Other("a folder")),
         with(|facts| facts.leads_to = LeadsTo::Other("a character device")),
         with(|facts| facts.leads_to = LeadsTo::Unknown("Permission denied".into())),
+        with(|facts| facts.leads_to = LeadsTo::Changed),
         with(|facts| facts.identity.size = Bytes(0)),
         with(|facts| facts.read_only = true),
         with(|facts| facts.opened = Opened::Busy),
         with(|facts| facts.opened = Opened::Failed("I/O error".into())),
         with(|facts| facts.unreadable = Some("Input/output error".into())),
         with(|facts| facts.writers = vec![Process { id: 5, name: "qemu".into() }]),
+        with(|facts| {
+            let by = vec![Process { id: 5, name: "qemu".into() }];
+            facts.writers_below = (vec!["sdb".into(), "/images/one".into()], by);
+        }),
+        with(|facts| facts.used_files = vec![("/images/one".into(), "is in use as swap")]),
         with(|facts| facts.relatives.push(relative("sdb1", Relation::Partition))),
         with(|facts| facts.relatives.push(relative("dm-0", Relation::Above))),
         with(|facts| facts.relatives.push(relative("loop7", Relation::Copy))),
+        with(|facts| facts.relatives.push(relative("sdc1", Relation::Beside))),
+        with(|facts| facts.unknown_loops.push("loop8".into())),
+        with(|facts| facts.relatives.push(unheld(Opened::Busy))),
+        with(|facts| facts.relatives.push(Relative { relation: Relation::Path, ..unheld(Opened::Busy) })),
+        with(|facts| facts.relatives.push(unheld(Opened::NoMedium))),
+        with(|facts| facts.relatives.push(unheld(Opened::Denied))),
+        with(|facts| facts.relatives.push(unheld(Opened::Failed("No such file or directory".into())))),
     ];
-    for relation in
-        [Relation::Itself, Relation::Partition, Relation::Whole, Relation::Above, Relation::Below, Relation::Copy]
-    {
+    for relation in [
+        Relation::Itself,
+        Relation::Partition,
+        Relation::Whole,
+        Relation::Above,
+        Relation::Below,
+        Relation::Backing,
+        Relation::Beside,
+        Relation::Copy,
+        Relation::Path,
+    ] {
         let one = |change: &dyn Fn(&mut Relative)| {
             with(|facts| {
                 let mut one = relative("dm-9", relation);
@@ -141,4 +167,44 @@ fn all_reasons_are_given_at_once() {
     });
     let all = said(&facts, &[]);
     assert_eq!(all.len(), 3, "busy is explained by swap: {all:?}");
+}
+
+#[test]
+fn what_a_loop_device_lies_on_must_be_free_too() {
+    let free = with(|facts| facts.relatives.push(relative("sdc", Relation::Backing)));
+    assert_eq!(said(&free, &[]), [""; 0]);
+    let busy = with(|facts| facts.relatives.push(unheld(Opened::Busy)));
+    let text = said(&busy, &["S1"]).join("");
+    assert!(
+        text.contains("lies by a loop device on sdc (disk), which the kernel or a program has for itself"),
+        "{text}"
+    );
+    let explained = with(|facts| {
+        facts.relatives.push(unheld(Opened::Busy));
+        facts.relatives.push(relative("sdc1", Relation::Beside));
+    });
+    let all = said(&explained, &["S1"]);
+    assert!(all.len() == 1 && all[0].contains("shares a disk with sdc1"), "{all:?}");
+    // Who may not look learns that when the run begins.
+    let denied = with(|facts| {
+        facts.opened = Opened::Denied;
+        facts.relatives.push(unheld(Opened::Denied));
+        facts.unknown_loops.push("loop8".into());
+    });
+    assert_eq!(said(&denied, &[]), [""; 0]);
+}
+
+#[test]
+fn another_path_to_the_same_disk_is_in_the_way_only_if_it_is_used() {
+    let path = |change: &dyn Fn(&mut Relative)| {
+        with(|facts| {
+            let mut one = relative("sdq", Relation::Path);
+            change(&mut one);
+            facts.relatives.push(one);
+        })
+    };
+    assert_eq!(said(&path(&|_| {}), &[]), [""; 0]);
+    assert_eq!(said(&path(&|one| one.opened = Opened::NoMedium), &[]), [""; 0], "it does not reach the drive");
+    let text = said(&path(&|one| one.is_swap = true), &["S1"]).join("");
+    assert!(text.contains("/dev/sdb is also there as sdq (disk), by another path to the same disk"), "{text}");
 }

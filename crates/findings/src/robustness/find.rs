@@ -6,6 +6,7 @@
 
 pub(crate) mod corner;
 pub(crate) mod costs;
+mod search;
 pub(crate) mod whole;
 
 use mountmark_model::{Better, Metric, Work, WorkTimes};

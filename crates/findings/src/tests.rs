@@ -134,7 +134,7 @@ pub(crate) fn sample(task: &str, metric: &str, value: f64) -> Sample {
     Sample { task: task.into(), iteration: 0, metric: metric.into(), value }
 }
 
-fn failed(reason: &str) -> Outcome {
+pub(crate) fn failed(reason: &str) -> Outcome {
     Outcome::Failed { reason: reason.into(), detail: "detail".into() }
 }
 

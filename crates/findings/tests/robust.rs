@@ -133,7 +133,7 @@ fn verdicts_say_it_and_offer_it() {
     let json: serde_json::Value = serde_json::from_str(&said(&asked, "json")).unwrap();
     let pair = &json["robustness"]["tasks"][0]["pairs"][0];
     assert_eq!((&pair["survival"]["kind"], &pair["survival"]["cost"]), (&"turns-at".into(), &0.5.into()));
-    assert_eq!(json["overall"]["orders"], serde_json::json!({"hold": 0, "turn": 1}));
+    assert_eq!(json["overall"]["orders"], serde_json::json!({"hold": 0, "turn": 1, "unasked": 0}));
     assert!(json["tasks"].to_string().contains(turns));
     // Profiles of before are no fault, and a run without any is offered them.
     asked.1.iter_mut().for_each(|cell| cell.tasks = None);
@@ -144,6 +144,22 @@ fn verdicts_say_it_and_offer_it() {
     assert!(offered.contains("measured with --profile, each verdict here says"), "{offered}");
     asked.0.plan.lab = Lab::Host;
     assert_eq!(found(&asked, &[]).robustness, None, "a real machine is its own answer");
+}
+
+#[test]
+fn orders_without_a_profile_are_counted_and_hold_nothing() {
+    let all: Vec<CellWork> = two(&[(Work::Kernel, 100)], &[(Work::Kernel, 150)]).1;
+    let mut asked = (run(&plan(3, 1, 1), |configuration, _, _| [0.1, 0.15, 0.4][configuration]), all);
+    let joined = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = joined(said(&asked, "table"));
+    assert!(
+        text.contains("The order holds for every machine in the range of costs. 2 more orders could not be asked."),
+        "{text}"
+    );
+    assert!(text.contains("1 holds for every machine in the range of costs, 2 could not be asked."), "{text}");
+    asked.0.plan.configurations.truncate(2);
+    asked.0.cells.truncate(2);
+    assert!(!joined(said(&asked, "table")).contains("could not be asked"));
 }
 
 #[test]

@@ -228,3 +228,14 @@ fn time_left() {
         println!("  {time} of 30 ended by time; median time {:.0} s", median(&used).unwrap());
     }
 }
+
+#[test]
+fn without_a_figure_no_target_is_reached() {
+    let mut plan = plan(2, 1, 5);
+    plan.sampling = Some(Sampling { precision: Some(0.02), budget: None, least: 5, ..Sampling::default() });
+    let mut run = run(&plan, |_, _, _| 1.0);
+    let said = |run: &RunRecord| mountmark_findings::sampling::say::sentence(run).unwrap();
+    assert!(said(&run).starts_with("target +-2 % reached by all 2 figures of the tests: "), "{}", said(&run));
+    run.cells.iter_mut().for_each(|cell| cell.samples.clear());
+    assert!(said(&run).starts_with("target +-2 %, and no test has a figure: 5 repeats"), "{}", said(&run));
+}

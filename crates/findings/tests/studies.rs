@@ -2,7 +2,8 @@
 
 mod support;
 
-use mountmark_findings::studies::compare_study;
+use mountmark_findings::Format;
+use mountmark_findings::studies::{StudyBeside, compare_study};
 use mountmark_model::{Clause, Metric, Study, Suite, Test, protocol_task};
 use mountmark_plan::Catalogue;
 
@@ -148,4 +149,29 @@ fn the_two_runs_of_a_study_differ_as_its_tables_do() {
     assert_eq!((test.agreement.same, test.agreement.reversed), (6, 4));
     assert!((test.agreement.tau.unwrap() - 0.2).abs() < 1e-12);
     assert!(comparison.moves.iter().any(|found| found.task == "006" && found.fs == "ext3" && found.to == 5.0));
+}
+
+#[test]
+fn sums_over_tests_say_of_how_many_and_whom_they_leave_out() {
+    let study = catalogue().get::<Study>("piszcz-2006").unwrap();
+    let said = |run: &mountmark_record::RunRecord| {
+        let found = compare_study(run, study, Some("1")).unwrap();
+        let format = Format::find::<StudyBeside>(Some("table")).unwrap();
+        let text = format.write(&StudyBeside(&found), &Default::default()).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut run = reprinted(study, "1");
+    let whole = said(&run);
+    assert!(whole.contains("All 21 tests: mean tau 1.00"), "{whole}");
+    assert!(!whole.contains("Not among them"), "{whole}");
+    // Two file systems are left at 004, and one fails at 003.
+    let names: Vec<String> = run.cells.iter().map(|cell| cell.configuration.clone()).collect();
+    for cell in &mut run.cells {
+        let at = names.iter().position(|name| *name == cell.configuration).unwrap();
+        cell.samples.retain(|sample| !(sample.task == "004" && at > 1 || sample.task == "003" && at == 2));
+    }
+    let part = said(&run);
+    assert!(part.contains("20 of 21 tests have a tau, in the mean 1.00"), "{part}");
+    let missing = format!("Not among them, because figures are missing: {}.", names[2..].join(", "));
+    assert!(part.contains(&missing), "{part}");
 }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use mountmark_findings::baseline::{Gate, Reason};
-use mountmark_findings::changes::{Changes, changes};
+use mountmark_findings::changes::{ChangeOutcome, Changes, changes};
 use mountmark_findings::why::{Ledger, explain, say};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_lab::emulator::Profiler;
@@ -212,7 +212,8 @@ fn causes(
     let measured = if is_kept { Some(Vec::new()) } else { ledgers(before, store, stop, &is_wanted)? };
     let Some(measured) = measured else { return Ok(None) };
     let mut out = Vec::new();
-    for change in beyond {
+    // What failed is no longer time.
+    for change in beyond.into_iter().filter(|change| change.outcome != ChangeOutcome::LostInSome) {
         let is_it =
             |(task, ledger): &&(String, Ledger)| *task == change.task && ledger.configuration == change.configuration;
         let Some((task, ledger)) = after.iter().find(is_it) else { continue };

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use mountmark_document::forms::{Block, Check, Last, Object, Rows, Subject, Table};
-use mountmark_document::number::percent;
+use mountmark_document::number::{and, percent};
 use mountmark_model::heading;
 
 use crate::baseline::find::Reason;
@@ -48,12 +48,20 @@ impl Gate<'_> {
     }
 
     fn headline(&self) -> String {
-        let (all, worse) = (self.changes.changes.len(), self.changes.beyond(self.limit).len());
-        match worse {
-            0 => format!("Of {all} figures, none is worse by more than {}.", percent(self.limit)),
-            1 => format!("Of {all} figures, 1 is worse by more than {}.", percent(self.limit)),
-            _ => format!("Of {all} figures, {worse} are worse by more than {}.", percent(self.limit)),
+        let (all, beyond) = (self.changes.changes.len(), self.changes.beyond(self.limit));
+        let is = |count: usize| if count == 1 { "1 is".to_owned() } else { format!("{count} are") };
+        let of = |outcome: ChangeOutcome| self.changes.changes.iter().filter(|one| one.outcome == outcome).count();
+        let worse = beyond.iter().filter(|change| change.outcome == ChangeOutcome::Regression).count();
+        let worse = if worse == 0 { "none is".to_owned() } else { is(worse) };
+        let mut parts = vec![format!("{worse} worse by more than {}", percent(self.limit))];
+        for (count, what) in [
+            (of(ChangeOutcome::Lost), "lost"),
+            (of(ChangeOutcome::LostInSome), "lost in some repeats"),
+            (of(ChangeOutcome::NotJudged), "not judged"),
+        ] {
+            parts.extend((count > 0).then(|| format!("{} {what}", is(count))));
         }
+        format!("Of {all} figures, {}.", and(parts))
     }
 }
 
@@ -66,11 +74,11 @@ impl Subject for Gate<'_> {
     const CHECKS: Option<fn(&Self) -> Vec<Check>> = Some(checks);
 }
 
-/// Short enough for a pull request: what moved, and why.
+/// Short enough for a pull request: what moved or is not judged, and why.
 fn blocks(gate: &Gate) -> Vec<Block> {
     let mut out = vec![Block::Text(gate.headline())];
-    let moved =
-        |change: &&Change| !matches!(change.outcome, ChangeOutcome::NoDifferenceShown | ChangeOutcome::NotJudged);
+    // What is not judged is no evidence that nothing became worse.
+    let moved = |change: &&Change| change.outcome != ChangeOutcome::NoDifferenceShown;
     let moved: Vec<&Change> = gate.changes.changes.iter().filter(moved).collect();
     if !moved.is_empty() {
         let rows = moved.iter().map(|change| row(change));
@@ -96,3 +104,6 @@ fn checks(gate: &Gate) -> Vec<Check> {
     };
     gate.changes.changes.iter().map(check).collect()
 }
+
+#[cfg(test)]
+mod tests;

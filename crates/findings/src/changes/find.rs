@@ -9,9 +9,8 @@
 
 pub(crate) mod differences;
 pub(crate) mod remarks;
+mod repeats;
 mod zero;
-
-use std::collections::BTreeMap;
 
 use mountmark_model::conditions::Way;
 use mountmark_model::{Better, Metric};
@@ -21,6 +20,7 @@ use mountmark_stats::summary;
 use mountmark_stats::summary::{Summary, median};
 use serde::Serialize;
 
+use crate::changes::find::repeats::{BothRuns, Place};
 use crate::changes::find::zero::Zero;
 use crate::dependence::find::{Dependence, in_groups};
 use crate::figures::find::series::{Figures, Series};
@@ -30,6 +30,7 @@ use crate::verdicts::find::contrast;
 use crate::verdicts::find::contrast::{Contrast, Tested};
 pub use differences::{Difference, Incomparable, differences, incomparable};
 pub use remarks::ChangeRemark;
+pub use repeats::Failure;
 
 /// Changes from one run to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,6 +76,9 @@ pub struct Change {
     /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
     /// Negative where it is better; infinite from 0 in all repeats on.
     pub worse: Option<f64>,
+    /// Where it failed in the later run: repeats of which the earlier run has a figure, or, with another seed, more of all
+    /// repeats than in the earlier run.
+    pub failures: Vec<Failure>,
     /// The groups of the figures before and after, if they fall into groups.
     pub dependences: [Option<Dependence>; 2],
     pub outcome: ChangeOutcome,
@@ -86,6 +90,9 @@ pub struct Change {
 pub enum ChangeOutcome {
     /// Only the earlier run has a figure.
     Lost,
+    /// Both have a figure, but in the later run it failed in repeats of which the earlier has one. The rest says nothing of
+    /// these.
+    LostInSome,
     /// Shown to be worse by at least the smallest difference that matters.
     Regression,
     /// No difference shown, or none that matters.
@@ -99,10 +106,10 @@ pub enum ChangeOutcome {
 }
 
 impl Changes {
-    /// Regressions beyond `limit` (0.05 is 5 %) and lost figures: those that fail a gate.
+    /// Regressions beyond `limit` (0.05 is 5 %) and figures that are lost, in all repeats or in some: those that fail a gate.
     pub fn beyond(&self, limit: f64) -> Vec<&Change> {
         let is_beyond = |change: &&Change| match change.outcome {
-            ChangeOutcome::Lost => true,
+            ChangeOutcome::Lost | ChangeOutcome::LostInSome => true,
             ChangeOutcome::Regression => change.worse.is_some_and(|worse| worse > limit),
             _ => false,
         };
@@ -128,8 +135,9 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
     let way = way(before, after, &old, &new);
     let mut rows = Vec::new();
     let mut contrasts = Vec::new();
+    let both = BothRuns::new((before, &old), (after, &new));
     for (name, one, other) in matched(&old, &new, after) {
-        collect(&old, &new, (&name, one, other), metric, &way, &mut rows, &mut contrasts);
+        collect(&both, (&name, one, other), metric, &way, &mut rows, &mut contrasts);
     }
     let mut tested = contrast::test_at(&contrasts, options.level).into_iter();
     let mut changes: Vec<Change> = rows
@@ -147,7 +155,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
         level: options.level,
         matters: options.matters,
         exact: way.exact,
-        remarks: remarks::remarks(after, (&old, &new), &way),
+        remarks: remarks::remarks(after, (&old, &new), &way, &changes),
         changes,
     }
 }
@@ -189,17 +197,16 @@ struct Row {
 }
 
 fn collect(
-    old: &Figures,
-    new: &Figures,
+    both: &BothRuns,
     (name, one, other): (&str, usize, Option<usize>),
     metric: Option<&'static Metric>,
     way: &Comparison,
     rows: &mut Vec<Row>,
     contrasts: &mut Vec<Contrast>,
 ) {
-    for (at, task) in old.tasks.iter().enumerate() {
+    for (at, task) in both.old.tasks.iter().enumerate() {
         // A step without any figure is missing from the tasks: its figure is lost.
-        let later = new.tasks.iter().find(|later| later.id == task.id);
+        let later = both.new.tasks.iter().find(|later| later.id == task.id);
         if later.is_none() && !task.step {
             continue;
         }
@@ -211,7 +218,8 @@ fn collect(
             if earlier.is_empty() && then.is_empty() {
                 continue;
             }
-            let pairs = pairs(old, new, before, after, one, other);
+            let place = Place { task: &task.id, before, after, one, other };
+            let pairs = both.pairs(&place);
             let logs: Vec<f64> = (pairs.iter().filter(|(before, after)| *before > 0.0 && *after > 0.0))
                 .map(|(before, after)| libm::log(*after) - libm::log(*before))
                 .collect();
@@ -239,6 +247,7 @@ fn collect(
                     ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
                     interval: None,
                     worse: None,
+                    failures: both.failures(&place, way.paired),
                     dependences: [&earlier, &then].map(|values| in_groups(values)),
                     outcome: ChangeOutcome::NotJudged,
                 },
@@ -273,26 +282,6 @@ impl Sides<'_> {
     }
 }
 
-/// Figures before and after of the repeats that both runs have, by number.
-fn pairs(
-    old: &Figures,
-    new: &Figures,
-    before: Option<&Series>,
-    after: Option<&Series>,
-    one: usize,
-    other: Option<usize>,
-) -> Vec<(f64, f64)> {
-    let (Some(before), Some(after), Some(other)) = (before, after, other) else { return Vec::new() };
-    let earlier: BTreeMap<u32, f64> = old
-        .blocks
-        .iter()
-        .zip(&before.blocks[one])
-        .filter_map(|((repeat, _), value)| Some((*repeat, (*value)?)))
-        .collect();
-    let later = new.blocks.iter().zip(&after.blocks[other]);
-    later.filter_map(|((repeat, _), value)| Some((*earlier.get(repeat)?, (*value)?))).collect()
-}
-
 impl Row {
     fn judge(mut self, tested: Option<Tested>, options: &Options) -> Change {
         let change = &mut self.change;
@@ -313,6 +302,7 @@ impl Row {
         change.outcome = match (&change.before, &change.after, change.worse) {
             (Some(_), None, _) => ChangeOutcome::Lost,
             (None, Some(_), _) => ChangeOutcome::New,
+            _ if !change.failures.is_empty() => ChangeOutcome::LostInSome,
             (_, _, Some(worse)) if is_shown && matters && worse > 0.0 => ChangeOutcome::Regression,
             (_, _, Some(_)) if is_shown && matters => ChangeOutcome::Improvement,
             _ if self.single || tested.is_some() => ChangeOutcome::NoDifferenceShown,

@@ -5,6 +5,6 @@ pub mod say;
 pub(crate) mod show;
 
 pub use find::{
-    Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, differences, incomparable,
+    Change, ChangeOutcome, ChangeRemark, Changes, Difference, Failure, Incomparable, changes, differences, incomparable,
 };
 pub use show::RunBeside;

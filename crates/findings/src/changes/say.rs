@@ -1,17 +1,20 @@
 //! Sentences about changes between two runs, and how they were compared.
 
-use mountmark_document::number::{and, interval, percent};
+use mountmark_document::number::{and, and_more, interval, percent};
 use mountmark_model::conditions::Way;
 use mountmark_model::heading;
 use mountmark_stats::summary::Summary;
 
 use crate::changes::find::differences::Incomparable;
-use crate::changes::find::remarks::ChangeRemark;
+use crate::changes::find::remarks::{ChangeRemark, FailedInSome};
 use crate::changes::find::{Change, ChangeOutcome, Changes as TwoRuns};
 use crate::dependence::say::depends;
 use crate::figures::say::quantity::quantity;
 use crate::figures::say::subject;
-use crate::missing::say::named;
+use crate::missing::say::{given, in_repeats, named};
+
+/// Tasks that a remark names.
+const NAMED: usize = 6;
 
 /// A change with its numbers. `changes` contains it.
 pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
@@ -27,12 +30,21 @@ pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
     };
     let said = match change.outcome {
         ChangeOutcome::Lost | ChangeOutcome::New => format!("{start}."),
+        ChangeOutcome::LostInSome => {
+            let reason = change.failures.first().map_or("", |failure| failure.reason.as_str());
+            format!("{start}, but no figure {} of the later run: {}", in_repeats(&failed(change)), given(reason))
+        }
         ChangeOutcome::Regression => format!("{start}: {}, which is worse{certain}.", more_or_less(change)),
         ChangeOutcome::Improvement => format!("{start}: {}, which is better{certain}.", more_or_less(change)),
         ChangeOutcome::NoDifferenceShown => format!("{start}: no difference that matters is shown{certain}."),
         ChangeOutcome::NotJudged => format!("{start}: not judged."),
     };
     said + &dependent(change)
+}
+
+/// The repeats in which it failed.
+pub(crate) fn failed(change: &Change) -> Vec<u32> {
+    change.failures.iter().map(|failure| failure.repeat).collect()
 }
 
 /// Which of the two figures depends on conditions, as further sentences: one ratio is not all then.
@@ -52,8 +64,12 @@ pub(crate) fn more_or_less(change: &Change) -> String {
 /// How many figures came out in which way.
 pub(crate) fn counts(changes: &[Change]) -> String {
     let count = |outcome: ChangeOutcome| changes.iter().filter(|change| change.outcome == outcome).count();
+    let in_some = match count(ChangeOutcome::LostInSome) {
+        0 => String::new(),
+        some => format!(" {some} lost in some repeats,"),
+    };
     format!(
-        "Of {} figures, {} worse, {} better, {} without a difference that matters, {} lost, {} new, {} not judged.",
+        "Of {} figures, {} worse, {} better, {} without a difference that matters, {} lost,{in_some} {} new, {} not judged.",
         changes.len(),
         count(ChangeOutcome::Regression),
         count(ChangeOutcome::Improvement),
@@ -77,6 +93,13 @@ fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
             format!("Only the {} run has {}.", whose(later), and(configurations.iter().cloned()))
         }
         ChangeRemark::Skipped { configuration, reason } => format!("The later run skipped {}: {reason}", heading(configuration)),
+        ChangeRemark::FailedInSome(failed) => {
+            let one = |one: &FailedInSome| {
+                format!("{} of {} {}", one.task, heading(&one.configuration), in_repeats(&one.repeats))
+            };
+            let all = and_more(failed.iter().map(one), failed.len(), NAMED);
+            format!("The later run failed where the earlier one did not, and what is compared are the other repeats: {all}.")
+        }
         ChangeRemark::Exact => {
             "One repeat in the virtual lab with the same seed and fixed conditions: figures are exact for that seed, and all changes come from \
              what differs between the runs. Other seeds may change otherwise: repeat both (--repeat 5) before you rely on it."

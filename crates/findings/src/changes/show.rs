@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use crate::changes::find::differences::Difference;
 use crate::changes::find::{Change, ChangeOutcome};
-use crate::changes::say::{counts, more_or_less, remarks};
+use crate::changes::say::{counts, failed, more_or_less, remarks};
 use crate::changes::{find, say};
 use crate::figures::say::quantity::quantity;
+use crate::missing::say::in_repeats;
 use crate::run::show::about::labels;
 
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,7 @@ pub(crate) fn rows(changes: &find::Changes, out: &mut Rows) -> Result<()> {
 fn word(outcome: ChangeOutcome) -> &'static str {
     match outcome {
         ChangeOutcome::Lost => "lost",
+        ChangeOutcome::LostInSome => "lost-in-some",
         ChangeOutcome::Regression => "regression",
         ChangeOutcome::NoDifferenceShown => "no-difference-shown",
         ChangeOutcome::NotJudged => "not-judged",
@@ -106,6 +108,7 @@ pub(crate) fn row(change: &Change) -> Vec<String> {
         ChangeOutcome::Improvement => format!("better: {}", more_or_less(change)),
         ChangeOutcome::NoDifferenceShown => "none shown".into(),
         ChangeOutcome::NotJudged => "not judged".into(),
+        ChangeOutcome::LostInSome => format!("lost {}", in_repeats(&failed(change))),
         outcome => word(outcome).into(),
     };
     vec![

@@ -7,6 +7,7 @@
 //! factorial experiment: R. A. Fisher, The Design of Experiments (1935), chapter VI; on ratios, since costs multiply.
 
 pub(crate) mod curves;
+mod lacking;
 pub(crate) mod orders;
 
 use std::collections::BTreeMap;
@@ -67,6 +68,9 @@ pub struct Effect {
     pub gain: Gain,
     /// By other factor and its level, where the other factor has several levels.
     pub at: Vec<EffectAt>,
+    /// Configurations of this level that are no part of it, as they or those with the first level lack figures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// The effect of a level where another factor has one of its levels.
@@ -141,6 +145,7 @@ pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Opti
             found.push(TaskEffects { task, effects });
         }
     }
+    lacking::note(&design, figures, &mut found);
     let orders = orders::orders(&design, figures, options);
     let curves = curves::curves(&design, figures, options);
     (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found, orders, curves })
@@ -311,7 +316,7 @@ impl Design {
             let differs = judged(&key(Some(place), true)).is_some_and(|gain| gain.shown);
             Some(EffectAt { factor: place.0, level: place.1, gain, differs })
         });
-        Some(Effect { factor, level, gain: judged(&key(None, false))?, at: at.collect() })
+        Some(Effect { factor, level, gain: judged(&key(None, false))?, at: at.collect(), left_out: Vec::new() })
     }
 }
 

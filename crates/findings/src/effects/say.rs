@@ -1,14 +1,15 @@
 //! Sentences about what factors change.
 
-use mountmark_document::number::{and, capital};
+use mountmark_document::number::{and, and_more, capital};
 use mountmark_document::text;
-use mountmark_model::counted;
+use mountmark_model::{counted, heading};
 use mountmark_record::RunRecord;
 
 use crate::effects::find::curves::{LevelCurve, LevelLine, Step};
 use crate::effects::find::orders::{LevelOrders, TurnedOrder};
-use crate::effects::find::{Effect, EffectAt, Effects, FILE_SYSTEM, Gain, OPTIONS};
+use crate::effects::find::{Effect, EffectAt, Effects, FILE_SYSTEM, Gain, OPTIONS, TaskEffects};
 use crate::found::Findings;
+use crate::group::by_key;
 use crate::run::say::again::shell_word;
 
 /// Sentences about single tasks; tables have all.
@@ -16,7 +17,7 @@ const MOST: usize = 6;
 
 /// What stands above the tables.
 pub(crate) const OVER: &str = "How much faster a level is than the factor's first, as speed: the mean over \
-     all pairs of configurations that differ in the factor alone. Brackets: no difference is shown. ≠: shown to be another than \
+     the pairs of configurations that differ in the factor alone and have figures. Brackets: no difference is shown. ≠: shown to be another than \
      in the first of these columns for its factor.";
 
 /// `+8.1 %`, in brackets if it is not shown.
@@ -76,6 +77,21 @@ pub(crate) fn sentences(effects: &Effects) -> Vec<String> {
     out
 }
 
+/// Which configurations the means over pairs leave out, and in which tests; `None` if none.
+pub(crate) fn left_out(effects: &Effects, (factor, level): (usize, usize)) -> Option<String> {
+    let of_task = |task: &TaskEffects| -> Vec<(String, String)> {
+        let Some(name) = &task.task else { return Vec::new() };
+        let own = task.effects.iter().filter(|effect| (effect.factor, effect.level) == (factor, level));
+        own.flat_map(|effect| &effect.left_out).map(|one| (one.clone(), name.clone())).collect()
+    };
+    let all = by_key(effects.tasks.iter().flat_map(of_task));
+    let one = |(configuration, tasks): &(String, Vec<String>)| {
+        format!("{} in {}", heading(configuration), and_more(tasks.iter().cloned(), tasks.len(), MOST))
+    };
+    let named = and_more(all.iter().map(one), all.len(), MOST);
+    (!all.is_empty()).then(|| format!("Left out of these means, as figures are missing: {named}."))
+}
+
 /// What became of orders at other levels of the factors, and the largest that turned.
 pub(crate) fn orders(effects: &Effects) -> Vec<String> {
     effects.orders.iter().flat_map(|found| of_level(effects, found)).collect()
@@ -83,13 +99,19 @@ pub(crate) fn orders(effects: &Effects) -> Vec<String> {
 
 fn of_level(effects: &Effects, found: &LevelOrders) -> Vec<String> {
     let (here, first) = (level(effects, found.factor, found.level), level(effects, found.factor, 0));
-    let LevelOrders { hold, open, turned, .. } = found;
-    let all = hold + open + turned.len();
+    let LevelOrders { hold, open, missing, turned, .. } = found;
+    let all = hold + open + missing + turned.len();
     let shown = format!("of {} shown with {first}", counted(all, "order"));
-    let whole = match (turned.len(), open) {
-        (0, 0) => format!("{shown}, all hold with {here}."),
-        (turn, open) => {
+    let whole = match (turned.len(), open, missing) {
+        (0, 0, 0) => format!("{shown}, all hold with {here}."),
+        (turn, open, 0) => {
             format!("{shown}, {hold} hold with {here}, {turn} are reversed, and {open} are not shown there.")
+        }
+        (turn, open, missing) => {
+            let lack = if *missing == 1 { "lacks" } else { "lack" };
+            format!(
+                "{shown}, {hold} hold with {here}, {turn} are reversed, {open} are not shown there, and {missing} {lack} a figure there."
+            )
         }
     };
     let turn = |one: &TurnedOrder| {

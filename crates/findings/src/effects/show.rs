@@ -36,8 +36,13 @@ pub(crate) fn beside_first(effects: &Effects) -> Vec<Block> {
     out.push(Block::Text(say::OVER.into()));
     let all = effects.tasks.iter().flat_map(|task| &task.effects);
     let levels: BTreeSet<(usize, usize)> = all.map(|effect| (effect.factor, effect.level)).collect();
-    let tables = levels.into_iter().map(|level| Block::Table(table(effects, level))).collect::<Vec<_>>();
-    match tables.len() {
+    let count = levels.len();
+    let tables = levels.into_iter().flat_map(|level| {
+        let left_out = say::left_out(effects, level).map(Block::Text);
+        std::iter::once(Block::Table(table(effects, level))).chain(left_out)
+    });
+    let tables: Vec<Block> = tables.collect();
+    match count {
         0..=OPEN => out.extend(tables),
         many => out.push(Block::Fold(format!("{many} tables: each level beside the first"), tables)),
     }

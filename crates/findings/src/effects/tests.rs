@@ -1,3 +1,4 @@
+use mountmark_document::forms::Block;
 use mountmark_model::{Factor, Level};
 use mountmark_record::RunRecord;
 
@@ -123,6 +124,27 @@ fn orders_that_turn_at_another_level_are_named() {
         &sides,
     );
     assert!(one.unwrap().orders.is_empty());
+}
+
+#[test]
+fn orders_without_a_figure_at_another_level_are_counted_and_who_is_left_out_is_named() {
+    let names = ["ext4#copy", "xfs#copy", "jfs#copy", "ext4#aged", "xfs#aged", "jfs#aged"];
+    let mut run: RunRecord = run(&names, 4);
+    run.plan.factors = vec![factor("age", &["none", "seed:40"])];
+    run.plan.sides = vec!["copy".into(), "aged".into()];
+    for cell in run.cells.iter_mut().filter(|cell| cell.configuration == "jfs#aged") {
+        cell.samples.retain(|sample| sample.task != "002");
+    }
+    let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
+    assert_eq!([found.orders[0].hold, found.orders[0].missing], [4, 2], "{found:?}");
+    assert_eq!(
+        say::orders(&found)[0],
+        "Of 6 orders shown with age none, 4 hold with age seed:40, 0 are reversed, 0 are not shown there, and 2 lack a \
+         figure there."
+    );
+    let said = "Left out of these means, as figures are missing: jfs#aged in 002.";
+    let blocks = crate::effects::show::beside_first(&found);
+    assert!(blocks.iter().any(|block| matches!(block, Block::Text(text) if text == said)), "{blocks:?}");
 }
 
 #[test]

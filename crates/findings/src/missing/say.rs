@@ -44,14 +44,18 @@ fn repeats(repeats: &Repeats) -> String {
     match repeats {
         Repeats::Only => String::new(),
         Repeats::All => " in every repeat".into(),
-        Repeats::Some(numbers) => {
-            let names: Vec<String> = numbers.iter().map(|repeat| (repeat + 1).to_string()).collect();
-            format!(" in repeat{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
-        }
+        Repeats::Some(numbers) => format!(" {}", in_repeats(numbers)),
     }
 }
 
-fn given(reason: &str) -> String {
+/// "in repeats 2, 5" of repeats that are counted from 0.
+pub(crate) fn in_repeats(repeats: &[u32]) -> String {
+    let names: Vec<String> = repeats.iter().map(|repeat| (repeat + 1).to_string()).collect();
+    format!("in repeat{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
+}
+
+/// A reason that ends with a full stop.
+pub(crate) fn given(reason: &str) -> String {
     stopped(if reason.is_empty() { "no reason was given" } else { reason })
 }
 

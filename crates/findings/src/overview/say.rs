@@ -74,11 +74,13 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
         Conclusion::Composite { least, greatest } => {
             let sum = |one: usize| quantity(&Metric::ELAPSED, findings.overall.composite[one].unwrap_or_default());
             let [low, high] = [sum(*least), sum(*greatest)];
+            let has_sum = |one: usize| findings.overall.composite[one].is_some();
             if low == high {
-                return format!("The sum of all tests' returned times is {low} on all {}.", kind(findings)[1]);
+                let all = on_all(findings, has_sum);
+                return format!("The sum of all tests' returned times is {low} {all}.");
             }
-            let (first, last) = (name(*least), name(*greatest));
-            format!("The sum of all tests' returned times ranges from {low} on {first} to {high} on {last}.")
+            let (first, last, none) = (name(*least), name(*greatest), without(findings, has_sum));
+            format!("The sum of all tests' returned times ranges from {low} on {first} to {high} on {last}{none}.")
         }
     }
 }
@@ -92,13 +94,14 @@ fn overall(findings: &Findings, tests: usize) -> String {
     let risk = safety::say::risks(findings, &leaders(findings));
     let once = if findings.measured > 1 { "" } else { "in one repeat, " };
     let left_out = &overall.unranked;
+    let lacking = not_ranked(findings, &overall.ranking);
     match tests {
         _ if !left_out.is_empty() => {
             let (ranked, left_out) = (tests - left_out.len(), named_tests(findings, left_out));
-            format!("Over {ranked} of {tests} tests (not ranked: {left_out}), {once}{said}; {risk}.")
+            format!("Over {ranked} of {tests} tests (not ranked: {left_out}), {once}{said}; {risk}.{lacking}")
         }
-        1 => format!("In the one test, {once}{said}; {risk}."),
-        _ => format!("Over all {tests} tests, {once}{said}; {risk}."),
+        1 => format!("In the one test, {once}{said}; {risk}.{lacking}"),
+        _ => format!("Over all {tests} tests, {once}{said}; {risk}.{lacking}"),
     }
 }
 
@@ -121,10 +124,24 @@ fn usable(findings: &Findings, task: usize, order: &[usize], gap: Option<&Gap>) 
         None => "in no order that is shown".to_owned(),
     };
     let once = if findings.measured > 1 { "" } else { " in one repeat" };
-    let none = (0..findings.configurations.len()).filter(|one| !order.contains(one));
-    let none: Vec<&str> = none.map(|one| findings.headings[one].as_str()).collect();
-    let none = if none.is_empty() { String::new() } else { format!("; no figure of {}", and(none)) };
+    let none = without(findings, |one| order.contains(&one));
     format!("{what}{once}: {all}, {beside}{none}.")
+}
+
+/// "; no figure of jfs", of those that have none; empty if all have one.
+fn without(findings: &Findings, has_figure: impl Fn(usize) -> bool) -> String {
+    let none = (0..findings.configurations.len()).filter(|one| !has_figure(*one));
+    let none: Vec<&str> = none.map(|one| findings.headings[one].as_str()).collect();
+    if none.is_empty() { String::new() } else { format!("; no figure of {}", and(none)) }
+}
+
+/// "on all file systems", or of which that is not known.
+fn on_all(findings: &Findings, has_figure: impl Fn(usize) -> bool) -> String {
+    let [_, things] = kind(findings);
+    match without(findings, has_figure) {
+        none if none.is_empty() => format!("on all {things}"),
+        none => format!("on all {things} that have a figure{none}"),
+    }
 }
 
 /// " at 4GiB" of a task that is measured at several points of a parameter.
@@ -150,13 +167,16 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
             |rank: &Rank| safety::say::named(findings, rank.configuration, |task| task.category == found.category);
         let names = || found.ranking.iter().map(name);
         let name = metric::category(&found.category);
+        let lacking = unranked(findings, &found.ranking);
         let who = match found.lead {
-            Some(Lead::AllLevel) => "all are level".to_owned(),
+            Some(Lead::AllLevel) if lacking.is_empty() => "all are level".to_owned(),
+            Some(Lead::AllLevel) => format!("{} are level", found.ranking.len()),
             Some(Lead::Shared { count, level: Level::Close }) => format!("{} are level", and_more(names(), count, FEW)),
             Some(Lead::Shared { count, .. }) => format!("{}, in no order that is shown", and_more(names(), count, FEW)),
             Some(Lead::First { .. }) | None => names().next().unwrap_or_default(),
         };
-        format!("{name}: {who}")
+        let lacking = if lacking.is_empty() { String::new() } else { format!(" (not ranked: {})", and(lacking)) };
+        format!("{name}: {who}{lacking}")
     };
     let all: Vec<String> = categories.iter().map(kind).collect();
     format!("First on average, by kind of work: {}.", all.join("; "))
@@ -167,15 +187,24 @@ fn named_tests(findings: &Findings, tests: &[usize]) -> String {
     and_more(tests.iter().map(|task| findings.tasks[*task].id.clone()), tests.len(), NAMED)
 }
 
+/// Those without a place.
+fn unranked(findings: &Findings, ranking: &[Rank]) -> Vec<String> {
+    let names = findings.headings.iter().enumerate();
+    let missing = names.filter(|(at, _)| !ranking.iter().any(|rank| rank.configuration == *at));
+    missing.map(|(_, name)| name.clone()).collect()
+}
+
+/// " Not ranked, because figures are missing: btrfs." Empty if all are ranked.
+pub(crate) fn not_ranked(findings: &Findings, ranking: &[Rank]) -> String {
+    match unranked(findings, ranking) {
+        missing if missing.is_empty() => String::new(),
+        missing => format!(" Not ranked, because figures are missing: {}.", and(missing)),
+    }
+}
+
 /// The ranking of a category, and unranked configurations and tests.
 pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String {
-    let names = findings.headings.iter().enumerate();
-    let missing = names.filter(|(at, _)| !found.ranking.iter().any(|rank| rank.configuration == *at));
-    let missing: Vec<String> = missing.map(|(_, name)| name.clone()).collect();
-    let not_ranked = match missing.is_empty() {
-        true => String::new(),
-        false => format!(" Not ranked, because figures are missing: {}.", and(missing)),
-    };
+    let not_ranked = not_ranked(findings, &found.ranking);
     let said = match &found.ranking[..] {
         [] => "no configuration has figures of all tests".to_owned(),
         [only] => format!("only {} has figures of all tests", findings.headings[only.configuration]),
@@ -240,11 +269,13 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let is_space = task.category == Category::Capacity;
     let what = if is_space { subject(found.metric).to_owned() + &at_point(task) } else { task.id.clone() };
     let what = capital(&what);
+    let has_figure = |one: usize| found.estimates[one].is_some();
     if best == worst {
         let took = if is_space { "is" } else { "took" };
-        return format!("{what} {took} {best} on all {}.", kind(findings)[1]);
+        return format!("{what} {took} {best} {}.", on_all(findings, has_figure));
     }
     let [first, last] = ends.map(|one| &findings.headings[one]);
+    let none = without(findings, has_figure);
     let took = if is_space { "ranges" } else { "took" };
-    format!("{what} {took} from {best} on {first} to {worst} on {last}.")
+    format!("{what} {took} from {best} on {first} to {worst} on {last}{none}.")
 }

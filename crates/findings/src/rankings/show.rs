@@ -6,6 +6,7 @@ use mountmark_document::number;
 use crate::figures::find::TaskFindings;
 use crate::figures::say::{basis, category};
 use crate::found::Findings;
+use crate::overview;
 use crate::rankings::find::rank::Rank;
 use crate::robustness::say as robustness;
 use crate::safety::say as safety;
@@ -17,15 +18,23 @@ pub(crate) fn tables(findings: &Findings) -> Vec<Block> {
         out.push(Block::Subheading(format!("Ranking, {} (by {})", category(&found.category), basis(found.basis))));
         let is_meant = |task: &TaskFindings| task.category == found.category;
         out.push(ranking(findings, &found.ranking, is_meant));
+        out.extend(not_ranked(findings, &found.ranking));
         out.extend(robustness::ranking(findings, is_meant).map(Block::Text));
     }
     if findings.overall.ranking.len() > 1 {
         let ranked = if findings.overall.unranked.is_empty() { "" } else { " that are ranked" };
         out.push(Block::Subheading(format!("Ranking, all tests{ranked} (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking, |_| true));
+        out.extend(not_ranked(findings, &findings.overall.ranking));
         out.extend(robustness::ranking(findings, |_| true).map(Block::Text));
     }
     out
+}
+
+/// Who has no row, as a table alone looks whole.
+fn not_ranked(findings: &Findings, ranks: &[Rank]) -> Option<Block> {
+    let said = overview::say::not_ranked(findings, ranks);
+    (!said.is_empty()).then(|| Block::Text(said.trim_start().to_owned()))
 }
 
 fn ranking(findings: &Findings, ranks: &[Rank], is_meant: impl Fn(&TaskFindings) -> bool) -> Block {

@@ -6,6 +6,7 @@
 
 pub(crate) mod corner;
 pub(crate) mod costs;
+mod search;
 pub(crate) mod whole;
 
 use mountmark_model::{Better, Metric, Work, WorkTimes};
@@ -54,6 +55,8 @@ pub struct TaskOrders {
     pub step: bool,
     /// Pairs of which one is better: shown to be with several repeats; with one, by at least what matters.
     pub pairs: Vec<PairOrder>,
+    /// Further pairs with an order that could not be asked: one has no profile, or its repeats with one have another order.
+    pub unasked: usize,
 }
 
 /// Two configurations, and whether their order holds.
@@ -72,8 +75,10 @@ pub struct PairOrder {
 pub struct OrderCounts {
     /// Orders that hold for every machine.
     pub hold: usize,
-    /// The others.
+    /// The others that were asked.
     pub turn: usize,
+    /// Orders that could not be asked.
+    pub unasked: usize,
 }
 
 impl TaskOrders {
@@ -93,7 +98,11 @@ impl Robustness {
         let tasks = self.tasks.iter().filter(|task| !task.step && wanted(&task.task));
         let counts = tasks.fold(OrderCounts::default(), |sum, task| {
             let turn = task.turning().count();
-            OrderCounts { hold: sum.hold + task.pairs.len() - turn, turn: sum.turn + turn }
+            OrderCounts {
+                hold: sum.hold + task.pairs.len() - turn,
+                turn: sum.turn + turn,
+                unasked: sum.unasked + task.unasked,
+            }
         });
         (counts != OrderCounts::default()).then_some(counts)
     }
@@ -112,7 +121,8 @@ pub(crate) fn robustness(run: &RunRecord, figures: &Figures, family: &Family, op
         let Some(series) = task.main() else { continue };
         let costs = 0..figures.configurations.len();
         let costs: Vec<Option<Times>> = costs.map(|one| work.cost(&task.id, series, one)).collect();
-        let pairs = ordered(series, family, at, options).into_iter().filter_map(|(better, worse)| {
+        let ordered = ordered(series, family, at, options);
+        let pairs = ordered.iter().filter_map(|&(better, worse)| {
             let (fast, slow) = (costs[better]?, costs[worse]?);
             // Repeats may have another order in their means than in their medians.
             let is_it = slow.iter().sum::<f64>() > fast.iter().sum::<f64>();
@@ -125,7 +135,8 @@ pub(crate) fn robustness(run: &RunRecord, figures: &Figures, family: &Family, op
             server = Some(server.map_or((share, share), |(low, high)| (low.min(share), high.max(share))));
         }
         if !pairs.is_empty() {
-            tasks.push(TaskOrders { task: task.id.clone(), step: task.step, pairs });
+            let unasked = ordered.len() - pairs.len();
+            tasks.push(TaskOrders { task: task.id.clone(), step: task.step, pairs, unasked });
         }
     }
     let known = match &asked.work[..] {

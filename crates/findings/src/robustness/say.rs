@@ -53,13 +53,15 @@ pub(crate) fn answer(found: &Robustness) -> String {
     )
 }
 
-fn hold_and_turn(OrderCounts { hold, turn }: OrderCounts) -> String {
+fn hold_and_turn(OrderCounts { hold, turn, unasked }: OrderCounts) -> String {
     let holds = if hold == 1 { format!("1 holds {EVERY}") } else { format!("{hold} hold {EVERY}") };
-    match turn {
-        0 => holds,
-        1 => format!("{holds}, 1 turns on some"),
-        _ => format!("{holds}, {turn} turn on some"),
-    }
+    let turns = match turn {
+        0 => String::new(),
+        1 => ", 1 turns on some".to_owned(),
+        _ => format!(", {turn} turn on some"),
+    };
+    let open = if unasked > 0 { format!(", {unasked} could not be asked") } else { String::new() };
+    format!("{holds}{turns}{open}")
 }
 
 /// What follows a task's verdict; empty if nothing is known.
@@ -68,7 +70,16 @@ pub(crate) fn verdict(findings: &Findings, task: &TaskFindings) -> String {
     let Some(orders) = orders else { return String::new() };
     let turning: Vec<&PairOrder> = orders.turning().collect();
     let all = orders.pairs.len();
-    match (all, &turning[..]) {
+    let said = of_asked(findings, all, &turning);
+    match orders.unasked {
+        0 => said,
+        1 => format!("{said} 1 more order could not be asked."),
+        more => format!("{said} {more} more orders could not be asked."),
+    }
+}
+
+fn of_asked(findings: &Findings, all: usize, turning: &[&PairOrder]) -> String {
+    match (all, turning) {
         (1, []) => format!(" The order holds {EVERY}."),
         (1, [pair]) => format!(" The order {}.", turns(&pair.survival)),
         (_, []) => format!(" All {all} orders hold {EVERY}."),

@@ -39,6 +39,9 @@ fn targeted(run: &RunRecord, sampling: &Sampling, precision: f64, look: &Look) -
         Some(WhyEnded::Settled) => String::new(),
         None => "; the run has not ended".into(),
     };
+    if look.widths.is_empty() {
+        return format!("target +-{target}, and no test has a figure: {many}{used}");
+    }
     if wide.is_empty() {
         let pairs = match ended {
             Some(WhyEnded::Settled) => String::new(),

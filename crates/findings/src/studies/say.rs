@@ -146,12 +146,20 @@ pub(crate) fn one_sided(study: &StudyComparison) -> Vec<String> {
 pub(crate) fn together(study: &StudyComparison, all: &OverallComparison) -> Vec<String> {
     let mut out = Vec::new();
     let pairs = all.same + all.reversed + all.tied;
+    // Tests of too few file systems, or with equal figures, have pairs and no tau.
+    let compared = study.tests.iter().filter(|test| test.metric == all.metric).count();
     if let (Some(mean), true) = (all.mean_tau, all.tests > 1) {
         let interval = all.mean_tau_interval.map_or(String::new(), |found| format!(" (95 %: {})", tau_range(found)));
+        let (tests, tau) = match compared > all.tests {
+            true => {
+                (format!("{} of {compared} tests have a", all.tests), format!("tau, in the mean {mean:.2}{interval}"))
+            }
+            false => (format!("All {compared} tests:"), format!("mean tau {mean:.2}{interval}")),
+        };
         out.push(format!(
-            "All {} tests: mean tau {mean:.2}{interval}. Of {pairs} pairs of file systems {} are in the same order, {} in reverse \
-             order, {} equal on one side.",
-            all.tests, all.same, all.reversed, all.tied
+            "{tests} {tau}. Of {pairs} pairs of file systems {} are in the same order, {} in reverse order, {} equal on one \
+             side.",
+            all.same, all.reversed, all.tied
         ));
     }
     if all.tests > 1 && all.agreement.items > 1 {
@@ -161,12 +169,24 @@ pub(crate) fn together(study: &StudyComparison, all: &OverallComparison) -> Vec<
             _ => String::new(),
         };
         out.push(format!(
-            "Mean ratio to the group, best first. Published: {}. Measured: {}{agreement}.",
+            "Mean ratio to the group, best first. Published: {}. Measured: {}{agreement}.{}",
             order(study, all, &all.published_score),
-            order(study, all, &all.measured_score)
+            order(study, all, &all.measured_score),
+            without_score(study, all)
         ));
     }
     out
+}
+
+/// " Not among them, because figures are missing: jfs." Empty if all have both scores.
+fn without_score(study: &StudyComparison, all: &OverallComparison) -> String {
+    let scores = all.published_score.iter().zip(&all.measured_score);
+    let lacking = study.common.iter().zip(scores).filter(|(_, (one, other))| one.is_none() || other.is_none());
+    let lacking: Vec<String> = lacking.map(|(name, _)| name.clone()).collect();
+    if lacking.is_empty() {
+        return String::new();
+    }
+    format!(" Not among them, because figures are missing: {}.", headings(&lacking))
 }
 
 /// File systems with their scores, best first.

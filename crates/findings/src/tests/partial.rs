@@ -8,6 +8,7 @@ use crate::analysis::findings;
 use crate::changes::find::{ChangeOutcome, changes};
 use crate::options::Options;
 use crate::overview::say::opening::{Opening, title};
+use crate::reports::show::Verdicts;
 use crate::tests::{failed, of, run, sample, written};
 use crate::{overview, remarks, verdicts};
 
@@ -32,6 +33,44 @@ fn an_average_says_which_tests_it_leaves_out() {
         let kinds = all.iter().filter(|said| said.contains("Not ranked: tps."));
         assert_eq!(kinds.count(), 1, "{of}: {all:?}");
     }
+}
+
+/// jfs is twice as fast as the others in two tests, and the third fails on it.
+#[test]
+fn who_lacks_figures_has_no_place_and_is_named() {
+    let mut run = run(&["ext4", "xfs", "jfs"], 3);
+    run.plan.tasks.push(("003".into(), "sync".into()));
+    for cell in &mut run.cells {
+        let is_jfs = cell.configuration == "jfs";
+        let scale = if is_jfs { 0.1 } else { 1.0 };
+        cell.samples.iter_mut().for_each(|(_, value)| *value *= scale);
+        cell.samples.push(sample("003", "elapsed", 1.0 + f64::from(cell.index % 3)));
+        let outcome = if is_jfs { failed("no space") } else { Outcome::Ok };
+        cell.outcomes.push(TaskOutcome { task: "003".into(), outcome });
+    }
+    let found = findings(&run, &Options::default());
+    assert!(title(&found).starts_with("ext4 is first of 2 ranked file systems, "), "{}", title(&found));
+    let all = overview::say::sentences(&found);
+    assert!(all[0].starts_with("Over all 3 tests, ext4 "), "{all:?}");
+    assert!(all[0].ends_with(" Not ranked, because figures are missing: jfs."), "{all:?}");
+    let sum = all.iter().find(|said| said.starts_with("The sum of all tests")).unwrap();
+    assert!(sum.ends_with(" on xfs; no figure of jfs."), "{sum}");
+    let table = written(&Verdicts { run: &run, findings: &found }, "table", 100);
+    let table = &table[table.find("Ranking, all tests").unwrap()..];
+    assert!(table.contains("Not ranked, because figures are missing: jfs."));
+}
+
+#[test]
+fn equal_on_all_speaks_of_those_with_a_figure() {
+    let mut run = run(&["ext4", "xfs", "jfs"], 2);
+    for cell in &mut run.cells {
+        let is_jfs = cell.configuration == "jfs";
+        cell.samples.iter_mut().filter(|(sample, _)| sample.task == "mkfs").for_each(|(_, value)| *value = 1.0);
+        cell.samples.retain(|sample| !is_jfs || sample.task != "mkfs");
+    }
+    let all = overview::say::sentences(&findings(&run, &Options::default()));
+    let mkfs = all.iter().find(|said| said.starts_with("Mkfs took")).unwrap();
+    assert_eq!(mkfs, "Mkfs took 1.00 s on all file systems that have a figure; no figure of jfs.");
 }
 
 /// What is left of two repeats of two file systems after the first cell.

@@ -3,7 +3,7 @@
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
-use crate::changes::find::{Comparison, matched};
+use crate::changes::find::{Change, ChangeOutcome, Comparison, matched};
 use crate::figures::find::series::Figures;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum ChangeRemark {
         /// As in the plan.
         reason: String,
     },
+    /// The later run failed in some repeats.
+    FailedInSome(Vec<FailedInSome>),
     /// One repeat without noise, and one seed.
     Exact,
     /// No cell of a run has ended.
@@ -46,8 +48,41 @@ pub enum ChangeRemark {
     SeedsAlone(Way),
 }
 
-pub(crate) fn remarks(after: &RunRecord, (old, new): (&Figures, &Figures), way: &Comparison) -> Vec<ChangeRemark> {
-    let mut out = Vec::new();
+/// A task that failed in some repeats of the later run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedInSome {
+    /// As in [`Change`].
+    pub configuration: String,
+    pub task: String,
+    /// Counted from 0, ascending.
+    pub repeats: Vec<u32>,
+}
+
+/// Each task once, whatever the number of its figures.
+fn failed_in_some(changes: &[Change]) -> Vec<FailedInSome> {
+    let mut out: Vec<FailedInSome> = Vec::new();
+    for change in changes.iter().filter(|change| change.outcome == ChangeOutcome::LostInSome) {
+        let is_it = |one: &FailedInSome| (&one.configuration, &one.task) == (&change.configuration, &change.task);
+        if !out.iter().any(is_it) {
+            out.push(FailedInSome {
+                configuration: change.configuration.clone(),
+                task: change.task.clone(),
+                repeats: change.failures.iter().map(|failure| failure.repeat).collect(),
+            });
+        }
+    }
+    out
+}
+
+pub(crate) fn remarks(
+    after: &RunRecord,
+    (old, new): (&Figures, &Figures),
+    way: &Comparison,
+    changes: &[Change],
+) -> Vec<ChangeRemark> {
+    let failed = failed_in_some(changes);
+    let mut out: Vec<ChangeRemark> =
+        (!failed.is_empty()).then_some(ChangeRemark::FailedInSome(failed)).into_iter().collect();
     let only = |these: &Figures, those: &Figures| {
         these.configurations.iter().filter(|name| !those.configurations.contains(name)).cloned().collect::<Vec<_>>()
     };

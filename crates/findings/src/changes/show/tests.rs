@@ -2,9 +2,10 @@ use mountmark_record::{RunId, RunRecord};
 use serde_json::Value;
 
 use crate::changes::find;
+use crate::changes::find::{ChangeOutcome, Changes};
 use crate::changes::show::RunBeside;
 use crate::options::Options as Analysis;
-use crate::tests::{run, written};
+use crate::tests::{failed, run, written};
 
 /// A run, and one in which xfs takes 1.5 times as long at task 001, ext4 half as long at 002, and mkfs is lost.
 fn pair() -> (RunRecord, RunRecord) {
@@ -89,4 +90,64 @@ fn every_part_of_a_narrow_table_says_what_its_rows_are_about() {
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("worse: 50 % more")).collect();
     assert!(rows.len() > 1, "the table is too wide for one part: {text}");
     assert!(rows.iter().all(|row| row.contains("xfs") && row.contains("001") && row.contains("eturned")), "{text}");
+}
+
+/// Two runs with these seeds, of which the later fails at 002 on xfs in this repeat.
+pub(crate) fn failing(seeds: [u64; 2], repeats: [u32; 2], at: u32) -> Changes {
+    let [mut before, mut after] = repeats.map(|count| run(&["ext4", "xfs"], count));
+    (before.plan.seed, after.plan.seed) = (seeds[0], seeds[1]);
+    for cell in after.cells.iter_mut().filter(|cell| cell.configuration == "xfs" && cell.repeat == at) {
+        cell.outcomes[3].outcome = failed("no space");
+    }
+    find::changes(&before, &after, None, &Analysis::default())
+}
+
+#[test]
+fn a_figure_that_fails_in_some_repeats_fails_the_gate_whatever_the_others_are() {
+    for (seeds, repeats, at, lost) in [
+        ([7, 7], [2, 2], 1, true),
+        ([7, 7], [5, 5], 0, true),
+        ([7, 8], [3, 3], 1, true),
+        // It has fewer repeats, and the earlier run has none of this number.
+        ([7, 7], [5, 3], 9, false),
+        ([7, 8], [5, 3], 9, false),
+        ([7, 7], [2, 3], 2, false),
+    ] {
+        let found = failing(seeds, repeats, at);
+        let beyond: Vec<(&str, &str)> =
+            found.beyond(0.05).iter().map(|one| (one.configuration.as_str(), one.task.as_str())).collect();
+        assert_eq!(beyond, if lost { vec![("xfs", "002")] } else { vec![] }, "{seeds:?} {repeats:?} {at}");
+        assert!(!lost || found.changes[0].outcome == ChangeOutcome::LostInSome && found.is_judged());
+    }
+    // Of another seed, as many fail as before.
+    let [mut before, mut after] = [1, 2].map(|_| run(&["xfs"], 3));
+    after.plan.seed += 1;
+    before.cells[0].outcomes[3].outcome = failed("no space");
+    after.cells[2].outcomes[3].outcome = failed("no space");
+    assert!(find::changes(&before, &after, None, &Analysis::default()).beyond(0.05).is_empty());
+    // A repeat that was not run is no failure.
+    after = run(&["xfs"], 3);
+    after.cells.pop();
+    before = run(&["xfs"], 3);
+    assert!(find::changes(&before, &after, None, &Analysis::default()).beyond(0.05).is_empty());
+}
+
+#[test]
+fn every_format_names_the_repeats_that_failed() {
+    let found = failing([7, 7], [2, 2], 1);
+    for format in ["table", "markdown", "html"] {
+        let text = written(&RunBeside(&found), format, 200);
+        assert!(text.contains("lost in repeat 2"), "{text}");
+        assert!(text.contains("The later run failed where the earlier one did not"), "{text}");
+        assert!(text.contains("002 of xfs in repeat 2."), "{text}");
+        assert!(text.contains(" 0 lost, 1 lost in some repeats, 0 new"), "{text}");
+    }
+    let json: Value = serde_json::from_str(&written(&RunBeside(&found), "json", 100)).unwrap();
+    let change = &json["changes"][0];
+    assert_eq!(change["outcome"], "lost-in-some");
+    assert_eq!(change["failures"], serde_json::json!([{"repeat": 1, "reason": "no space"}]));
+    let sentence = change["sentence"].as_str().unwrap();
+    assert!(sentence.ends_with(" after, but no figure in repeat 2 of the later run: no space."), "{sentence}");
+    let csv = written(&RunBeside(&found), "csv", 100);
+    assert!(csv.lines().nth(1).unwrap().ends_with(",lost-in-some"), "{csv}");
 }

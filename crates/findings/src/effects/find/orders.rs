@@ -20,6 +20,8 @@ pub struct LevelOrders {
     pub hold: usize,
     /// Orders that are shown at the first level, and not at this one.
     pub open: usize,
+    /// Orders that are shown at the first level, and of which a figure is missing at this one.
+    pub missing: usize,
     /// Orders that are shown to be the other way round, the largest first.
     pub turned: Vec<TurnedOrder>,
 }
@@ -67,20 +69,22 @@ pub(super) fn orders(design: &Design, figures: &Figures, options: &Options) -> V
     let mut out = Vec::new();
     for factor in given {
         for level in 1..design.factors[factor].levels.len() {
-            let mut found = LevelOrders { factor, level, hold: 0, open: 0, turned: Vec::new() };
-            for (pair, here) in pairs.iter().zip(&gains) {
-                let first = at_first(design, (factor, level), pair)
-                    .and_then(|both| pairs.iter().position(|one| one.task == pair.task && one.both == both));
-                if let (Some(first), Some(here)) = (first, here)
-                    && let Some(before) = gains[first].filter(|gain| gain.shown)
-                {
-                    let names = pairs[first].both.map(|at| figures.configurations[at].clone());
-                    found.add(pair.task, names, before, *here);
+            let mut found = LevelOrders { factor, level, hold: 0, open: 0, missing: 0, turned: Vec::new() };
+            for (first, before) in pairs.iter().zip(&gains) {
+                let is_there = first.both.iter().all(|at| design.has_level(*at, factor, 0));
+                let Some(before) = before.filter(|gain| gain.shown && is_there) else { continue };
+                let here =
+                    design.at_level(first.both, (factor, level)).and_then(|both| found_at(&pairs, first.task, both));
+                let names = first.both.map(|at| figures.configurations[at].clone());
+                match here.and_then(|(at, is_turned)| Some((gains[at]?, is_turned))) {
+                    Some((here, false)) => found.add(first.task, names, before, here),
+                    Some((here, true)) => found.add(first.task, names, before, here.inverse()),
+                    None => found.missing += 1,
                 }
             }
             let size = |one: &TurnedOrder| libm::log(one.first.ratio).min(-libm::log(one.here.ratio));
             found.turned.sort_by(|one, other| size(other).total_cmp(&size(one)));
-            if found.hold + found.open + found.turned.len() > 0 {
+            if found.hold + found.open + found.missing + found.turned.len() > 0 {
                 out.push(found);
             }
         }
@@ -114,12 +118,24 @@ fn beside(design: &Design, given: &[usize]) -> Vec<[usize; 2]> {
     pairs.filter(|[one, other]| is_alike(*one, *other).is_some()).collect()
 }
 
-/// The same pair at the factor's first level, if this one has that level.
-fn at_first(design: &Design, (factor, level): (usize, usize), pair: &Pair) -> Option<[usize; 2]> {
-    let first = |at: usize| {
-        let mut own = design.levels[at].clone().filter(|own| own[factor] == level)?;
-        own[factor] = 0;
-        design.levels.iter().position(|known| known.as_ref() == Some(&own))
-    };
-    Some([first(pair.both[0])?, first(pair.both[1])?])
+/// The position of the pair of these two in a task, and whether it has them the other way round.
+fn found_at(pairs: &[Pair], task: &str, [one, other]: [usize; 2]) -> Option<(usize, bool)> {
+    let at = |both: [usize; 2]| pairs.iter().position(|pair| pair.task == task && pair.both == both);
+    at([one, other]).map(|at| (at, false)).or_else(|| at([other, one]).map(|at| (at, true)))
+}
+
+impl Design {
+    fn has_level(&self, one: usize, factor: usize, level: usize) -> bool {
+        self.levels[one].as_ref().is_some_and(|own| own[factor] == level)
+    }
+
+    /// The same pair at another level of the factor, if both are there.
+    fn at_level(&self, both: [usize; 2], (factor, level): (usize, usize)) -> Option<[usize; 2]> {
+        let other = |at: usize| {
+            let mut own = self.levels[at].clone()?;
+            own[factor] = level;
+            self.levels.iter().position(|known| known.as_ref() == Some(&own))
+        };
+        Some([other(both[0])?, other(both[1])?])
+    }
 }

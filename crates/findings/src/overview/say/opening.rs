@@ -87,19 +87,23 @@ pub(crate) fn title(findings: &Findings) -> String {
                 return compared(findings);
             };
             let (one, other) = (name(first.configuration), name(second.configuration));
-            let of = if count > 2 { format!(" of {count} {things}") } else { String::new() };
+            let ranked = findings.overall.ranking.len();
+            // One without a place may be faster.
+            let of = match ranked {
+                _ if ranked < count => format!(" of {ranked} ranked {things}"),
+                0..=2 => String::new(),
+                _ => format!(" of {count} {things}"),
+            };
             match lead {
-                Lead::AllLevel if findings.overall.ranking.len() < count => {
-                    format!("{} of {count} {things} are level{over}", findings.overall.ranking.len())
-                }
+                Lead::AllLevel if ranked < count => format!("{ranked} of {count} {things} are level{over}"),
                 Lead::AllLevel => format!("{count} {things} are level{over}"),
                 Lead::Shared { count: first, level } => {
                     let names =
                         and_more(findings.overall.ranking.iter().map(|rank| name(rank.configuration)), first, FEW);
                     match level {
-                        Level::Close if count > first => format!("{names} are level, and come first{of}{over}"),
+                        Level::Close if ranked > first => format!("{names} are level, and come first{of}{over}"),
                         Level::Close => format!("{names} are level{over}"),
-                        _ if count > first => format!("{names} come first{of}{over}, in no order that is shown"),
+                        _ if ranked > first => format!("{names} come first{of}{over}, in no order that is shown"),
                         _ => format!("{names}: no order is shown{over}"),
                     }
                 }
@@ -173,6 +177,14 @@ mod tests {
         }
         found.overall.ranking.pop();
         assert_eq!(title(&found), "2 of 3 file systems are level", "one lacks figures");
+        for (lead, wanted) in [
+            (Lead::First { everywhere: true }, "ext4 is first of 2 ranked file systems, 2.00 times ahead of xfs"),
+            (Lead::Shared { count: 2, level: Level::Close }, "ext4 and xfs are level"),
+        ] {
+            found.overall.lead = Some(lead);
+            assert_eq!(title(&found), wanted);
+        }
+        found.overall.lead = Some(Lead::AllLevel);
         found.configurations[1] = "ext4:noatime".into();
         assert_eq!(title(&found), "2 of 3 configurations are level", "one file system is there twice");
         found.conclusions.clear();

@@ -39,7 +39,8 @@ impl Ranking<'_> {
             Lead::AllLevel => {
                 let count = self.ranking.len();
                 let things = kind(self.findings)[1];
-                format!("all {count} {things} are level: {average} they are less than {matters} apart")
+                let ranked = if count < self.findings.configurations.len() { " ranked" } else { "" };
+                format!("all {count}{ranked} {things} are level: {average} they are less than {matters} apart")
             }
             Lead::Shared { count, level } => {
                 let why = match level {

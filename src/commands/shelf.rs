@@ -82,7 +82,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 
 fn list(shelf: &Folder) -> Result<u8> {
     let (mut text, mut bytes, mut cells) = (String::new(), 0, 0);
-    for listed in shelf.list() {
+    let all = shelf.list().with_context(|| format!("cannot list the shelf {}", shelf.path.display()))?;
+    for listed in all {
         bytes += listed.bytes;
         cells += 1;
         match Entry::read(&listed.path) {

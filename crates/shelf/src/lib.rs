@@ -83,10 +83,14 @@ impl Shelf {
     /// A shared folder that is none, or is of another version.
     pub fn open(own: &Path, others: &[(PathBuf, Access)], keys: Keys) -> Result<Shelf> {
         // A cache that cannot be written is no obstacle.
-        let own = Folder::open(own, Access::Write).or_else(|_| Folder::open(own, Access::Read)).ok();
-        let shared = others.iter().map(|(path, access)| Folder::open(path, *access)).collect::<Result<_>>()?;
+        let own = Folder::unseen(own, Access::Write).or_else(|_| Folder::unseen(own, Access::Read)).ok();
+        let shared = others.iter().map(|(path, access)| Folder::unseen(path, *access)).collect::<Result<_>>()?;
         let (unsigned, strange) = Default::default();
-        Ok(Shelf { own, shared, keys, troubles: Mutex::default(), unsigned, strange })
+        let shelf = Shelf { own, shared, keys, troubles: Mutex::default(), unsigned, strange };
+        for error in shelf.folders().filter_map(|folder| folder.look().err()) {
+            shelf.trouble(format!("{error:#}"));
+        }
+        Ok(shelf)
     }
 
     /// Whether an entry with this key seems to be there.
@@ -96,7 +100,15 @@ impl Shelf {
 
     /// The same, with what others have put there meanwhile.
     pub fn has_now(&self, key: &str) -> bool {
-        self.folders().any(|folder| folder.has_now(key))
+        self.folders().any(|folder| self.has_on(folder, key))
+    }
+
+    /// The same of one of them. What cannot be seen is as what is not there, and said.
+    fn has_on(&self, folder: &Folder, key: &str) -> bool {
+        folder.has_now(key).unwrap_or_else(|error| {
+            self.trouble(format!("{error:#}"));
+            false
+        })
     }
 
     /// Whether an entry of this key would be used, as far as signatures go.
@@ -140,7 +152,7 @@ impl Shelf {
 
     /// Whether a shared shelf that can be written lacks an entry of this key.
     pub(crate) fn lacks(&self, key: &str) -> bool {
-        self.shared.iter().any(|folder| folder.access == Access::Write && !folder.has_now(key))
+        self.shared.iter().any(|folder| folder.access == Access::Write && !self.has_on(folder, key))
     }
 
     /// Whether somebody who is trusted signed it, if that is asked for.

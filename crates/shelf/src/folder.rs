@@ -195,13 +195,10 @@ impl Folder {
         self.keep((&packed.name, &packed.bytes), true, good).map(drop)
     }
 
-    /// Copies the file of an entry, if it is sound, without waiting for the disk; false if the same one is there. A power cut
-    /// may leave it damaged, which is found when it is read.
-    pub fn import(&self, from: &Path) -> Result<bool> {
-        let name = from.file_name().and_then(|name| name.to_str()).context("its name is not that of a cell")?;
-        let bytes = read(from, MOST)?;
-        Entry::check(name, &bytes)?;
-        Ok(self.keep((name, &bytes), false, &|_| true)?)
+    /// Puts an entry's file without waiting for the disk; false if the same one is there. A power cut may leave it damaged, which
+    /// is found when it is read.
+    pub(crate) fn take(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        self.keep((name, bytes), false, &|_| true)
     }
 
     /// Writes an entry's file, and waits for the disk if it is to be `synced`; false if a sound and `good` one of this name

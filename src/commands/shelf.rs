@@ -118,12 +118,11 @@ fn about(entry: &Entry) -> String {
 fn check(shelf: &Folder) -> Result<u8> {
     let (mut faults, mut sound) = (0, 0);
     for key in shelf.keys() {
-        match mountmark_shelf::sound(shelf, &key) {
-            Ok(number) => sound += number,
-            Err(error) => {
-                faults += 1;
-                common::print(&format!("{error:#}\n"))?;
-            }
+        let (number, wrong) = mountmark_shelf::sound(shelf, &key);
+        sound += number;
+        faults += wrong.len();
+        for error in wrong {
+            common::print(&format!("{error:#}\n"))?;
         }
     }
     let faulty = if faults == 0 { "none is at fault".into() } else { format!("{faults} at fault") };

@@ -27,19 +27,22 @@ use entry::Packed;
 use mountmark_lab::cache;
 use mountmark_model::counted;
 
-/// The number of entries of a key.
-///
-/// # Errors
-/// One that is damaged, or two that differ.
-pub fn sound(folder: &Folder, key: &str) -> Result<usize> {
-    let mut entries = Vec::new();
+/// The number of sound entries of a key, and each fault: one that is damaged, and two that differ.
+pub fn sound(folder: &Folder, key: &str) -> (usize, Vec<anyhow::Error>) {
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for (path, entry) in folder.get(key) {
-        let entry = entry.with_context(|| path.display().to_string())?;
-        entries.push((path, entry));
+        match entry.with_context(|| path.display().to_string()) {
+            Ok(entry) => entries.push((path, entry)),
+            Err(error) => faults.push(error),
+        }
     }
     let side = |at: usize| (&entries[at].1, Some(entries[at].0.as_path()));
-    (1..entries.len()).try_for_each(|at| verify::compare(side(at - 1), side(at)))?;
-    Ok(entries.len())
+    let differences: Vec<anyhow::Error> =
+        (1..entries.len()).filter_map(|at| verify::compare(side(at - 1), side(at)).err()).collect();
+    // Which of those that differ is right, nobody knows.
+    let sound = if differences.is_empty() { entries.len() } else { 0 };
+    faults.extend(differences);
+    (sound, faults)
 }
 
 /// Whether an error means that there is no room, or no right to write.

@@ -168,3 +168,21 @@ fn a_part_that_cannot_be_listed_is_not_empty() {
         assert_eq!(shelf.look().unwrap(), 1);
     }
 }
+
+#[test]
+fn a_damaged_entry_hides_no_other_fault_of_its_key() {
+    let root = tempfile::tempdir().unwrap();
+    let shelf = Folder::open(root.path(), Access::Write).unwrap();
+    for value in [1.0, 2.0, 3.0] {
+        shelf.put(&entry("a", value, "n1").pack().unwrap(), &|_| true).unwrap();
+    }
+    let paths = shelf.paths();
+    fs::write(&paths[0], b"damaged").unwrap();
+    let (sound, faults) = crate::sound(&shelf, &entry("a", 1.0, "n1").key.sha256);
+    let said: Vec<String> = faults.iter().map(|fault| format!("{fault:#}")).collect();
+    assert_eq!((sound, said.len()), (0, 2), "{said:?}");
+    assert!(said[0].contains("damaged") && said[1].contains("two results"), "{said:?}");
+    fs::remove_file(&paths[1]).unwrap();
+    let (sound, faults) = crate::sound(&shelf, &entry("a", 1.0, "n1").key.sha256);
+    assert_eq!((sound, faults.len()), (1, 1));
+}

@@ -88,13 +88,16 @@ impl Signer {
         let shown = path.display();
         let text = mountmark_input::text(path, MOST).with_context(|| format!("cannot read the key {shown}"))?;
         let text = text.trim();
+        if text.is_empty() {
+            bail!("{shown} is empty: remove it, and `mountmark shelf key FILE` makes a key in its place");
+        }
         if text.starts_with(PUBLIC) {
             bail!("{shown} has a public key, and a private one is needed to sign");
         }
         let seed = text.strip_prefix(PRIVATE).and_then(unhex).and_then(|bytes| Seed::from_slice(&bytes).ok());
         // Not every seed is one.
         let Some(pair) = seed.and_then(|seed| KeyPair::try_from_seed(seed).ok()) else {
-            bail!("{shown} has no private key: `mountmark shelf key FILE` makes one");
+            bail!("{shown} has no private key: `mountmark shelf key FILE` makes one in a new file");
         };
         let mode = fs::metadata(path).with_context(|| format!("cannot read the key {shown}"))?.mode();
         ensure!(mode & 0o077 == 0, "others may read the private key {shown}: chmod 600 {shown}");
@@ -210,9 +213,12 @@ mod tests {
         fs::write(&path, &public).unwrap();
         assert!(Signer::read(&path).err().unwrap().to_string().contains("has a public key"));
         let zeros = format!("{PRIVATE}{}", "0".repeat(64));
-        for text in ["", "mountmark-private:", "mountmark-private:00", "x", &zeros] {
+        for text in ["mountmark-private:", "mountmark-private:00", "x", &zeros] {
             fs::write(&path, text).unwrap();
             assert!(Signer::read(&path).err().unwrap().to_string().contains("has no private key"));
         }
+        // A key is not made over a file that is there.
+        fs::write(&path, "\n").unwrap();
+        assert!(Signer::read(&path).err().unwrap().to_string().contains("is empty: remove it"));
     }
 }

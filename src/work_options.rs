@@ -78,6 +78,11 @@ impl WorkOptions {
         WorkOptions { suite: Some(name.to_owned()), ..WorkOptions::default() }
     }
 
+    /// The same, not to be written as a suite.
+    pub fn unsaved(self) -> WorkOptions {
+        WorkOptions { save: None, ..self }
+    }
+
     pub fn is_command(&self) -> bool {
         !self.command.is_empty()
     }
@@ -286,7 +291,8 @@ impl Work {
     pub fn save(&self) -> Result<()> {
         let Some((path, text)) = &self.saved else { return Ok(()) };
         written::write_whole(path, text)?;
-        say!("mountmark: {} has the command as a suite: --suite {}", path.display(), path.display());
+        let word = mountmark_findings::shell_word(&path.to_string_lossy());
+        say!("mountmark: {} has the command as a suite: --suite {word}", path.display());
         Ok(())
     }
 

@@ -17,6 +17,29 @@ use wrongs::Wrongs;
 /// The longest that a campaign, or the same run of this machine, takes.
 const LIMIT: Duration = Duration::from_secs(5400);
 
+#[test]
+fn options_of_which_a_worker_makes_nothing_are_refused() {
+    let lab = Lab::without_guests().taking_cells();
+    let shelf = lab.path("shelf").to_string_lossy().into_owned();
+    let work = |options: &[&str]| {
+        let first = ["work", "run", "--fs", "ext4", "--shelf", &shelf, "--until", "0"];
+        lab.command(&[&first[..], options].concat()).ended_with(2)
+    };
+    for options in [
+        &["--format", "nonsense"][..],
+        &["--metric", "durable"],
+        &["--advice", "answer.json"],
+        &["--fresh"],
+        &["--verify", "3%"],
+        &["--on", "slurm"],
+        &["--profile"],
+    ] {
+        work(options).says(&[&format!("{}: ", options[0])]);
+    }
+    // A campaign's plan has them from its run.
+    work(&["--expect", "campaign.json", "--format", "csv", "--verify", "3%"]).says(&["--until 0"]);
+}
+
 /// A plan of so many cells.
 fn plan(suite: &str, repeats: u32) -> Vec<String> {
     ["--suite", suite, "--fs", "ext2,ext4", "--repeat", &repeats.to_string()].map(str::to_owned).into()
@@ -224,6 +247,7 @@ fn what_cannot_be_measured_elsewhere_is_refused_first() {
     }
     refused(&["--on", "ssh:/nonexistent", "--shelf", &shelf], 2, "--on ssh:/nonexistent: No such file");
     refused(&["--detach"], 2, "--on <ENGINE>");
+    refused(&["--on", &on, "--shelf", &shelf, "--", "printf", "a\u{7}"], 2, "the campaign's plan:1: it holds U+0007");
     lab.command(&["campaign", "list"]).ended_with(2).says(&["--shelf FOLDER"]);
     lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(2).says(&["there is no shelf at"]);
     let work = ["work", "run", "--fs", "ext4", "--shelf", &shelf, "--until", "0"];
@@ -232,6 +256,8 @@ fn what_cannot_be_measured_elsewhere_is_refused_first() {
     // A damaged campaign is in nobody's way, and is said to be damaged where it is named.
     lab.command(&["shelf", "export", &shelf]).ended_with(0);
     lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(0).says(&["there is no campaign on"]);
+    let several = format!("/nonexistent:ro,{shelf}");
+    lab.command(&["campaign", "list", "--shelf", &several]).ended_with(0).says(&["there is no campaign on"]);
     let state = "{\"on\":\"ssh:hosts\",\"from\":\"/nowhere\",\"workers\":[],\"started\":0}";
     for (name, state) in [("20260101-damaged", "{}"), ("20260102-sound", state)] {
         let folder = lab.path("shelf/campaigns").join(name);

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use mountmark_shelf::{Access, Folder};
 
-use super::run::{Stop, named};
-use crate::cluster::{self, Ended, On};
+use super::run::{Stop, first, named};
+use crate::cluster::{self, Ended};
 use crate::common;
 
 /// List, watch, end and collect campaigns that other machines work on
@@ -19,9 +19,9 @@ use crate::common;
 pub struct Arguments {
     #[command(subcommand)]
     verb: Verb,
-    /// The shelf with the campaign
-    #[arg(long, value_name = "FOLDER", env = "MOUNTMARK_SHELF", global = true, required = false)]
-    shelf: Option<PathBuf>,
+    /// The shelf with the campaign; of several, the first that is not FOLDER:ro
+    #[arg(long, value_name = "FOLDER", value_delimiter = ',', env = "MOUNTMARK_SHELF", global = true)]
+    shelf: Vec<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -49,15 +49,15 @@ enum Verb {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let shelf = arguments.shelf.ok_or_else(|| common::WrongUse("name the campaign's shelf: --shelf FOLDER".into()))?;
-    let folder = named("--shelf", &shelf, Access::Read)?;
+    let unnamed = || common::WrongUse("name the campaign's shelf: --shelf FOLDER".into());
+    let folder = named("--shelf", first(&arguments.shelf).ok_or_else(unnamed)?, Access::Read)?;
     // Plans are followed where they were begun, which may be another folder than this.
     let shelf = std::path::absolute(&folder.path)?;
     match arguments.verb {
         Verb::List => list(&folder, &shelf),
         Verb::Watch { campaign } => {
             let mut campaign = cluster::find(&shelf, &campaign)?;
-            let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
+            let on = campaign.on()?;
             let stop = Stop::on_signals()?;
             match cluster::watch(&mut campaign, &folder, &on, false, &stop)? {
                 Ended::Complete => collect(&campaign),
@@ -67,7 +67,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
         Verb::Cancel { campaign } => {
             let campaign = cluster::find(&shelf, &campaign)?;
-            let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
+            let on = campaign.on()?;
             if campaign.stored.workers.is_empty() {
                 common::print(&format!("campaign {} has no workers\n", campaign.name))?;
                 return Ok(common::DONE);
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 }
 
 fn list(folder: &Folder, shelf: &Path) -> Result<u8> {
-    let all = cluster::list(shelf);
+    let all = cluster::list(shelf)?;
     if all.is_empty() {
         say!("mountmark: there is no campaign on {}", shelf.display());
     }

@@ -82,7 +82,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 
 fn list(shelf: &Folder) -> Result<u8> {
     let (mut text, mut bytes, mut cells) = (String::new(), 0, 0);
-    for listed in shelf.list() {
+    let all = shelf.list().with_context(|| format!("cannot list the shelf {}", shelf.path.display()))?;
+    for listed in all {
         bytes += listed.bytes;
         cells += 1;
         match Entry::read(&listed.path) {
@@ -117,12 +118,11 @@ fn about(entry: &Entry) -> String {
 fn check(shelf: &Folder) -> Result<u8> {
     let (mut faults, mut sound) = (0, 0);
     for key in shelf.keys() {
-        match mountmark_shelf::sound(shelf, &key) {
-            Ok(number) => sound += number,
-            Err(error) => {
-                faults += 1;
-                common::print(&format!("{error:#}\n"))?;
-            }
+        let (number, wrong) = mountmark_shelf::sound(shelf, &key);
+        sound += number;
+        faults += wrong.len();
+        for error in wrong {
+            common::print(&format!("{error:#}\n"))?;
         }
     }
     let faulty = if faults == 0 { "none is at fault".into() } else { format!("{faults} at fault") };

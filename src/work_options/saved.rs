@@ -10,6 +10,13 @@ use mountmark_plan::CommandLine;
 use crate::common::WrongUse;
 use crate::written;
 
+/// As [`Own::parse`] takes it: what stands before an equals sign would be read as a name, unless a slash is before it.
+fn as_with(name: Option<String>, path: String) -> String {
+    let plain = Own { name, path: path.into() };
+    let text = plain.text();
+    if Own::parse(&text) == plain { text } else { format!("./{text}") }
+}
+
 /// A command as a suite's file, and its text.
 pub(super) fn text(path: &Path, command: &CommandLine) -> Result<(PathBuf, String)> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -30,7 +37,7 @@ pub(super) fn text(path: &Path, command: &CommandLine) -> Result<(PathBuf, Strin
     suite.name = stem;
     for own in &mut suite.with {
         let Own { name, path } = Own::parse(own);
-        *own = Own { path: inside(&path.to_string_lossy())?.into(), name }.text();
+        *own = as_with(name, inside(&path.to_string_lossy())?);
     }
     if let Some(root) = &mut suite.root {
         root.path = inside(&root.path)?;
@@ -47,4 +54,24 @@ pub(super) fn text(path: &Path, command: &CommandLine) -> Result<(PathBuf, Strin
         bail!(WrongUse(format!("--save {}: {reason}", path.display())));
     }
     Ok((path.to_owned(), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_equals_sign_in_the_name_of_a_file_names_nothing() {
+        for (name, path, text) in [
+            (None, "a=b.txt", "./a=b.txt"),
+            (None, "data/a=b", "data/a=b"),
+            (None, "=b", "=b"),
+            (Some("tool"), "a=b", "tool=a=b"),
+        ] {
+            let written = as_with(name.map(str::to_owned), path.to_owned());
+            assert_eq!(written, text);
+            let read = Own::parse(&written);
+            assert_eq!((read.name.as_deref(), read.path.file_name()), (name, Path::new(path).file_name()), "{text}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! A folder of entries: written, synced, renamed; no locks and no server, so that it may be on NFS or a mounted bucket.
 
+mod listing;
+
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 
 use crate::entry::{Entry, Packed, hashes};
+use listing::{Contents, contents};
 
 /// The file that makes a folder a shelf. It holds the version of its layout.
 const MARKER: &str = "mountmark-shelf";
@@ -60,15 +62,20 @@ impl Folder {
     /// Opens a shelf. A folder that is missing or empty becomes one, if it is to be written.
     ///
     /// # Errors
-    /// A folder with other things in it, or of another version.
+    /// A folder with other things in it, of another version, or of which a part cannot be listed.
     pub fn open(path: &Path, access: Access) -> Result<Folder> {
-        Folder::check(path, access, true)?;
-        let folder = Folder { path: path.to_owned(), access, names: Mutex::default() };
+        let folder = Folder::unseen(path, access)?;
         folder.look()?;
         Ok(folder)
     }
 
-    /// The same without looking at the entries; with `make` a shelf that is to be written is made if it is missing.
+    /// The same without looking at the entries.
+    pub(crate) fn unseen(path: &Path, access: Access) -> Result<Folder> {
+        Folder::check(path, access, true)?;
+        Ok(Folder { path: path.to_owned(), access, names: Mutex::default() })
+    }
+
+    /// Refuses what is no shelf; with `make` a shelf that is to be written is made if it is missing.
     ///
     /// # Errors
     /// As [`Folder::open`].
@@ -109,19 +116,25 @@ impl Folder {
     }
 
     /// Learns which entries are there now; returns their number.
+    ///
+    /// # Errors
+    /// A part that cannot be listed: what was known stays known, with what the other parts have.
     pub fn look(&self) -> Result<usize> {
-        let parts = self.parts().with_context(|| format!("cannot list the shelf {}", self.path.display()))?;
-        let names: BTreeSet<String> = parts.flat_map(|part| entries(&part)).collect();
+        let context = || format!("cannot list the shelf {}", self.path.display());
+        let (mut names, mut failed) = (BTreeSet::new(), None);
+        for part in listing::parts(&self.path).with_context(context)? {
+            match listing::names(&part) {
+                Ok(found) => names.extend(found),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = failed {
+            known.extend(names);
+            return Err(error).with_context(context);
+        }
         *known = names;
         Ok(known.len())
-    }
-
-    /// The folders of entries.
-    fn parts(&self) -> io::Result<impl Iterator<Item = PathBuf> + use<>> {
-        let is_part = |name: &OsStr| name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
-        let entries = fs::read_dir(&self.path)?.flatten();
-        Ok(entries.filter(move |entry| is_part(&entry.file_name())).map(|entry| entry.path()))
     }
 
     /// Keys of the entries that are known.
@@ -137,16 +150,18 @@ impl Folder {
     }
 
     /// The same, with what others have put there meanwhile.
-    pub fn has_now(&self, key: &str) -> bool {
-        self.has(key) || self.learn(key)
+    pub fn has_now(&self, key: &str) -> Result<bool> {
+        Ok(self.has(key) || self.learn(key)?)
     }
 
     /// Looks for entries of a key; whether there is one.
-    fn learn(&self, key: &str) -> bool {
-        let found: Vec<String> = entries(&self.part(key)).filter(|name| name.starts_with(key)).collect();
+    fn learn(&self, key: &str) -> Result<bool> {
+        let context = || format!("cannot list the shelf {}", self.path.display());
+        let mut found = listing::names(&self.part(key)).with_context(context)?;
+        found.retain(|name| name.starts_with(key));
         let is_there = !found.is_empty();
         self.names.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
-        is_there
+        Ok(is_there)
     }
 
     fn named(&self, key: &str) -> Vec<String> {
@@ -160,8 +175,8 @@ impl Folder {
 
     /// The entries of a key, each with its file: one, or several that differ. Others may have put one there meanwhile.
     pub fn get(&self, key: &str) -> Vec<(PathBuf, Result<Entry>)> {
-        if !self.has(key) {
-            self.learn(key);
+        if let Err(error) = self.has_now(key) {
+            return vec![(self.part(key), Err(error))];
         }
         let names = self.named(key);
         let entry = |name: String| {
@@ -180,13 +195,10 @@ impl Folder {
         self.keep((&packed.name, &packed.bytes), true, good).map(drop)
     }
 
-    /// Copies the file of an entry, if it is sound, without waiting for the disk; false if the same one is there. A power cut
-    /// may leave it damaged, which is found when it is read.
-    pub fn import(&self, from: &Path) -> Result<bool> {
-        let name = from.file_name().and_then(|name| name.to_str()).context("its name is not that of a cell")?;
-        let bytes = read(from, MOST)?;
-        Entry::check(name, &bytes)?;
-        Ok(self.keep((name, &bytes), false, &|_| true)?)
+    /// Puts an entry's file without waiting for the disk; false if the same one is there. A power cut may leave it damaged, which
+    /// is found when it is read.
+    pub(crate) fn take(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        self.keep((name, bytes), false, &|_| true)
     }
 
     /// Writes an entry's file, and waits for the disk if it is to be `synced`; false if a sound and `good` one of this name
@@ -209,15 +221,24 @@ impl Folder {
         rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {} to its disk", self.path.display()))
     }
 
-    /// All entries, in the order of their keys.
-    pub fn list(&self) -> Vec<Listed> {
+    /// The files of all entries, in the order of their keys.
+    pub fn paths(&self) -> Vec<PathBuf> {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let listed = |name: &String| {
-            let path = self.part(name).join(name);
-            let data = fs::metadata(&path).ok()?;
-            Some(Listed { path, bytes: data.len(), used: data.modified().ok()? })
-        };
-        names.iter().filter_map(listed).collect()
+        names.iter().map(|name| self.part(name).join(name)).collect()
+    }
+
+    /// All entries, in the order of their keys.
+    pub fn list(&self) -> io::Result<Vec<Listed>> {
+        let mut all = Vec::new();
+        for path in self.paths() {
+            match fs::metadata(&path).and_then(|data| Ok((data.len(), data.modified()?))) {
+                Ok((bytes, used)) => all.push(Listed { path, bytes, used }),
+                // It was evicted or removed.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(listing::at(&path, &error)),
+            }
+        }
+        Ok(all)
     }
 
     /// Marks an entry as used, so that it is evicted later.
@@ -233,7 +254,7 @@ impl Folder {
     /// killed runs left.
     pub fn prune(&self, bytes: u64, age: Option<Duration>) -> io::Result<Pruned> {
         let unfinished = self.sweep()?;
-        let mut listed = self.list();
+        let mut listed = self.list()?;
         listed.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         let (mut total, mut cells) = (0, 0);
         for entry in listed {
@@ -253,8 +274,8 @@ impl Folder {
     /// Removes files in the making that nobody makes any more; returns how many.
     fn sweep(&self) -> io::Result<usize> {
         let mut removed = 0;
-        for folder in self.parts()?.chain([self.path.clone()]) {
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        for folder in listing::parts(&self.path)?.into_iter().chain([self.path.clone()]) {
+            for entry in listing::entries(&folder)? {
                 let name = entry.file_name();
                 let is_ours = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)).is_some_and(|more| {
                     more.len() == PARTIAL_MORE && more.bytes().all(|sign| sign.is_ascii_alphanumeric())
@@ -277,41 +298,6 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
-}
-
-enum Contents {
-    Shelf,
-    /// The name of one.
-    Others(String),
-    Nothing,
-}
-
-/// What is in a folder that had no marker. Hidden files are nobody's work: a repository's, a snapshot's, one in the making.
-fn contents(path: &Path) -> io::Result<Contents> {
-    let names = match fs::read_dir(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::Nothing),
-        names => names?,
-    };
-    let mut others = None;
-    for name in names {
-        let name = name?.file_name().to_string_lossy().into_owned();
-        match name.as_str() {
-            MARKER => return Ok(Contents::Shelf),
-            "lost+found" => {}
-            hidden if hidden.starts_with('.') => {}
-            _ => others = Some(name),
-        }
-    }
-    Ok(others.map_or(Contents::Nothing, Contents::Others))
-}
-
-/// Names of entries in a folder; other files are none of ours.
-fn entries(part: &Path) -> impl Iterator<Item = String> + use<> {
-    let names = fs::read_dir(part).into_iter().flatten().flatten();
-    let prefix = part.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    names
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(move |name| hashes(name).is_some_and(|(key, _)| key.starts_with(&prefix)))
 }
 
 fn is_missing(error: &anyhow::Error) -> bool {

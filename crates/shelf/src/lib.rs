@@ -27,19 +27,22 @@ use entry::Packed;
 use mountmark_lab::cache;
 use mountmark_model::counted;
 
-/// The number of entries of a key.
-///
-/// # Errors
-/// One that is damaged, or two that differ.
-pub fn sound(folder: &Folder, key: &str) -> Result<usize> {
-    let mut entries = Vec::new();
+/// The number of sound entries of a key, and each fault: one that is damaged, and two that differ.
+pub fn sound(folder: &Folder, key: &str) -> (usize, Vec<anyhow::Error>) {
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for (path, entry) in folder.get(key) {
-        let entry = entry.with_context(|| path.display().to_string())?;
-        entries.push((path, entry));
+        match entry.with_context(|| path.display().to_string()) {
+            Ok(entry) => entries.push((path, entry)),
+            Err(error) => faults.push(error),
+        }
     }
     let side = |at: usize| (&entries[at].1, Some(entries[at].0.as_path()));
-    (1..entries.len()).try_for_each(|at| verify::compare(side(at - 1), side(at)))?;
-    Ok(entries.len())
+    let differences: Vec<anyhow::Error> =
+        (1..entries.len()).filter_map(|at| verify::compare(side(at - 1), side(at)).err()).collect();
+    // Which of those that differ is right, nobody knows.
+    let sound = if differences.is_empty() { entries.len() } else { 0 };
+    faults.extend(differences);
+    (sound, faults)
 }
 
 /// Whether an error means that there is no room, or no right to write.
@@ -83,10 +86,14 @@ impl Shelf {
     /// A shared folder that is none, or is of another version.
     pub fn open(own: &Path, others: &[(PathBuf, Access)], keys: Keys) -> Result<Shelf> {
         // A cache that cannot be written is no obstacle.
-        let own = Folder::open(own, Access::Write).or_else(|_| Folder::open(own, Access::Read)).ok();
-        let shared = others.iter().map(|(path, access)| Folder::open(path, *access)).collect::<Result<_>>()?;
+        let own = Folder::unseen(own, Access::Write).or_else(|_| Folder::unseen(own, Access::Read)).ok();
+        let shared = others.iter().map(|(path, access)| Folder::unseen(path, *access)).collect::<Result<_>>()?;
         let (unsigned, strange) = Default::default();
-        Ok(Shelf { own, shared, keys, troubles: Mutex::default(), unsigned, strange })
+        let shelf = Shelf { own, shared, keys, troubles: Mutex::default(), unsigned, strange };
+        for error in shelf.folders().filter_map(|folder| folder.look().err()) {
+            shelf.trouble(format!("{error:#}"));
+        }
+        Ok(shelf)
     }
 
     /// Whether an entry with this key seems to be there.
@@ -96,7 +103,15 @@ impl Shelf {
 
     /// The same, with what others have put there meanwhile.
     pub fn has_now(&self, key: &str) -> bool {
-        self.folders().any(|folder| folder.has_now(key))
+        self.folders().any(|folder| self.has_on(folder, key))
+    }
+
+    /// The same of one of them. What cannot be seen is as what is not there, and said.
+    fn has_on(&self, folder: &Folder, key: &str) -> bool {
+        folder.has_now(key).unwrap_or_else(|error| {
+            self.trouble(format!("{error:#}"));
+            false
+        })
     }
 
     /// Whether an entry of this key would be used, as far as signatures go.
@@ -140,13 +155,12 @@ impl Shelf {
 
     /// Whether a shared shelf that can be written lacks an entry of this key.
     pub(crate) fn lacks(&self, key: &str) -> bool {
-        self.shared.iter().any(|folder| folder.access == Access::Write && !folder.has_now(key))
+        self.shared.iter().any(|folder| folder.access == Access::Write && !self.has_on(folder, key))
     }
 
     /// Whether somebody who is trusted signed it, if that is asked for.
     fn is_trusted(&self, entry: &Entry) -> bool {
-        let Some(trust) = &self.keys.trust else { return true };
-        entry.signed.as_ref().is_some_and(|signed| trust.has(&signed.by))
+        self.keys.trust.as_ref().is_none_or(|trust| trust.takes(entry))
     }
 
     /// Puts what was measured on every shelf that can be written and lacks it, signed if there is a key.

@@ -10,6 +10,8 @@ use ed25519_compact::{KeyPair, PublicKey, Seed, Signature};
 use mountmark_lab::cache::{hex, sha256};
 use serde::{Deserialize, Serialize};
 
+use crate::entry::Entry;
+
 /// What stands before the digits of a key, so that the two kinds are not mistaken for each other.
 const PRIVATE: &str = "mountmark-private:";
 const PUBLIC: &str = "mountmark-public:";
@@ -84,16 +86,21 @@ impl Signer {
         let shown = path.display();
         let text = mountmark_input::text(path, MOST).with_context(|| format!("cannot read the key {shown}"))?;
         let text = text.trim();
+        if text.is_empty() {
+            bail!("{shown} is empty: remove it, and `mountmark shelf key FILE` makes a key in its place");
+        }
         if text.starts_with(PUBLIC) {
             bail!("{shown} has a public key, and a private one is needed to sign");
         }
         let seed = text.strip_prefix(PRIVATE).and_then(unhex).and_then(|bytes| Seed::from_slice(&bytes).ok());
         // Not every seed is one.
         let Some(pair) = seed.and_then(|seed| KeyPair::try_from_seed(seed).ok()) else {
-            bail!("{shown} has no private key: `mountmark shelf key FILE` makes one");
+            bail!("{shown} has no private key: `mountmark shelf key FILE` makes one in a new file");
         };
         let mode = fs::metadata(path).with_context(|| format!("cannot read the key {shown}"))?.mode();
-        ensure!(mode & 0o077 == 0, "others may read the private key {shown}: chmod 600 {shown}");
+        let word = path.to_string_lossy();
+        let word = shlex::try_quote(&word).unwrap_or_default();
+        ensure!(mode & 0o077 == 0, "others may read the private key {shown}: chmod 600 {word}");
         Ok(Signer(pair))
     }
 
@@ -139,6 +146,11 @@ impl Trust {
         Ok(Trust(keys))
     }
 
+    /// Whether somebody of the list signed it.
+    pub fn takes(&self, entry: &Entry) -> bool {
+        entry.signed.as_ref().is_some_and(|signed| self.has(&signed.by))
+    }
+
     /// Whether what this key signed is used.
     pub fn has(&self, by: &str) -> bool {
         self.0.iter().any(|key| key == by)
@@ -154,7 +166,7 @@ mod tests {
     #[test]
     fn keys_come_back_and_sign() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
+        let path = folder.path().join("Ann's key");
         let made = Signer::make(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert!(Signer::make(&path).err().unwrap().to_string().contains("is there already"));
@@ -177,7 +189,9 @@ mod tests {
             assert!(wrong.check("key", "figures", "measured").is_err());
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(Signer::read(&path).err().unwrap().to_string().contains("chmod 600"));
+        let said = Signer::read(&path).err().unwrap().to_string();
+        let typed = shlex::split(&said[said.find("chmod").unwrap()..]).unwrap();
+        assert_eq!(typed, ["chmod", "600", &*path.to_string_lossy()], "it can be typed");
     }
 
     #[test]
@@ -206,9 +220,12 @@ mod tests {
         fs::write(&path, &public).unwrap();
         assert!(Signer::read(&path).err().unwrap().to_string().contains("has a public key"));
         let zeros = format!("{PRIVATE}{}", "0".repeat(64));
-        for text in ["", "mountmark-private:", "mountmark-private:00", "x", &zeros] {
+        for text in ["mountmark-private:", "mountmark-private:00", "x", &zeros] {
             fs::write(&path, text).unwrap();
             assert!(Signer::read(&path).err().unwrap().to_string().contains("has no private key"));
         }
+        // A key is not made over a file that is there.
+        fs::write(&path, "\n").unwrap();
+        assert!(Signer::read(&path).err().unwrap().to_string().contains("is empty: remove it"));
     }
 }

@@ -129,6 +129,10 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     let options = dry.stdout.lines().next().unwrap();
     assert!(options.contains("noatime") && !options.contains("nojournal"), "{options}");
     assert!(dry.stdout.contains("left out: ext4:nojournal: it takes away what the defaults promise"), "{}", dry.stdout);
+    let needs = ["--suite", "varmail", "--need", "checksums,reflink", "--fs", "btrfs", "--dry-run"];
+    let dry = advise(&lab, &needs).ended_with(0);
+    assert!(!dry.stdout.lines().next().unwrap().contains("nodatacow"), "{}", dry.stdout);
+    assert!(dry.stdout.contains("nodatacow: --need checksums of data: it takes that away"), "{}", dry.stdout);
     refused(&["--suite", "varmail", "--need", "purpose"], &["unless --fs names it"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
     refused(&["--suite", "varmail", "--room", "100%"], &["--room 100%", "at most 99%"]);

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use mountmark_findings::advice::LeftOut;
-use mountmark_model::FileSystem;
 use mountmark_model::facts::{Fact, Topic};
+use mountmark_model::{FileSystem, TuningOption};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
@@ -105,7 +105,7 @@ pub fn told(catalogue: &Catalogue, arguments: &Arguments, chosen: &[String], lef
         let mut options = Vec::new();
         for one in &filesystem(catalogue, name)?.tuning {
             let whole = candidate(name, &[&one.option]).name;
-            match weakens(catalogue, arguments, name, &whole)? {
+            match refused(catalogue, arguments, name, one)? {
                 Some(why) => left.push(format!("left out: {whole}: {why}")),
                 None => options.push(one.option.as_str()),
             }
@@ -128,9 +128,24 @@ pub fn nearest(catalogue: &Catalogue, arguments: &Arguments) -> Option<String> {
     Some(format!("the nearest is {nearest}: {}", lacks.join("; ")))
 }
 
+/// Why an option is not tried: it takes away what is needed, or what has to survive. `None` if it does not.
+pub fn refused(
+    catalogue: &Catalogue,
+    arguments: &Arguments,
+    filesystem: &str,
+    option: &TuningOption,
+) -> Result<Option<String>> {
+    let own = &self::filesystem(catalogue, filesystem)?.name;
+    let lost = catalogue.without(own, &option.option).iter().find(|topic| arguments.need.contains(topic));
+    match lost {
+        Some(topic) => Ok(Some(format!("--need {}: it takes that away", topic.title()))),
+        None => weakens(catalogue, arguments, filesystem, &candidate(filesystem, &[&option.option]).name),
+    }
+}
+
 /// Why an option is not tried: it takes away what documents promise of its file system's defaults, or nobody wrote down what
 /// it does to that. `None` if it takes nothing away, or the user needs nothing.
-pub fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, with: &str) -> Result<Option<String>> {
+fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, with: &str) -> Result<Option<String>> {
     if arguments.survive.0.is_none() || arguments.allow.iter().any(|allowed| allowed == WEAKER) {
         return Ok(None);
     }

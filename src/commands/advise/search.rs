@@ -96,8 +96,8 @@ impl<'a> Search<'a> {
         let tuning = &candidates::filesystem(catalogue, name)?.tuning;
         let of = |one: &TuningOption| candidate(name, &[&one.option]);
         let single: Vec<Candidate> = tuning.iter().map(of).collect();
-        for one in &single {
-            if let Some(why) = candidates::weakens(catalogue, self.arguments, name, &one.name)? {
+        for (one, option) in single.iter().zip(tuning) {
+            if let Some(why) = candidates::refused(catalogue, self.arguments, name, option)? {
                 self.race.left_out.push(LeftOut { what: one.name.clone(), why });
             }
         }

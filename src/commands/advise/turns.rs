@@ -125,7 +125,13 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
     let pairs: Vec<[String; 2]> = asked.iter().map(both).collect();
     let pairs: Vec<(&str, &str)> = pairs.iter().map(|[one, other]| (one.as_str(), other.as_str())).collect();
     let mut turns = Vec::new();
-    for ((situation, beside), gain) in asked.iter().zip(advice::gains(&all, &pairs, pairs.len())) {
+    // Each situation has its noise.
+    let place = |(situation, other): &(String, String)| {
+        let first = asked.iter().position(|(known, _)| known == situation);
+        (first.unwrap_or_default(), others.iter().position(|known| known == other).unwrap_or_default())
+    };
+    let places: Vec<(usize, usize)> = asked.iter().map(place).collect();
+    for ((situation, beside), gain) in asked.iter().zip(advice::gains_in(&all, &pairs, &places, pairs.len())) {
         match gain {
             Some(gain) => {
                 let (situation, beside) = (situation.clone(), beside.clone());

@@ -8,7 +8,7 @@ pub use find::decide::{decide, in_order};
 pub use find::speeds::{NoRatio, Speeds, speeds, speeds_at};
 pub use find::{
     Advice, Broken, Candidate, Foretold, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe, Screened, Tried, Turn,
-    gain, gains, order,
+    order,
 };
 pub use say::confirmed;
 pub use show::Advised;

@@ -8,7 +8,7 @@ use crate::advice::find::before::{Before, ground};
 use crate::advice::find::decide::{decide, in_order};
 use crate::advice::find::speeds::Speeds;
 use crate::advice::find::{
-    Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Tried, Turn, gain,
+    Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Tried, Turn,
 };
 use crate::advice::say;
 use crate::advice::say::confirmed;
@@ -19,6 +19,8 @@ use crate::tests::{self, written};
 
 fn candidate(name: &str) -> Candidate {
     let (filesystem, options) = name.split_once(':').unwrap_or((name, ""));
+mod noise;
+
     let options = options.split('+').filter(|option| !option.is_empty()).map(str::to_owned).collect();
     Candidate { name: name.to_owned(), filesystem: filesystem.to_owned(), options }
 }

@@ -2,7 +2,9 @@
 
 use mountmark_stats::summary::mean;
 
-use crate::advice::find::{Candidate, Speeds, gains};
+use crate::advice::find::Candidate;
+use crate::advice::find::gains::gains;
+use crate::advice::find::speeds::Speeds;
 use crate::effects::find::Gain;
 
 /// Configurations by their mean speed, the fastest first; without those that have a repeat without a figure.

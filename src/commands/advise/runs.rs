@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use mountmark_cells::Plan;
-use mountmark_findings::advice::{self, Candidate, LeftOut};
+use mountmark_findings::advice::{self, Candidate, LeftOut, Unmeasured};
 use mountmark_model::Bytes;
 use mountmark_record::{CellRecord, RunRecord, Timestamp};
 
@@ -169,7 +169,10 @@ impl Track for Runs<'_> {
             what: name.clone(),
             why: reason.trim_end_matches('.').to_owned(),
         };
-        let speeds = advice::speeds(&run)?;
+        if self.searched.is_empty() {
+            self.note_unmeasured(&run);
+        }
+        let speeds = advice::speeds(&run, &self.unmeasured)?;
         let skipped = run.plan.skipped.iter().map(skipped).collect();
         self.versions.extend(again::versions(&run));
         self.latest = Some(run);
@@ -184,6 +187,17 @@ impl Track for Runs<'_> {
             Some(pace) => (left / pace) as usize,
         }
     }
+impl Runs<'_> {
+    /// Tasks that failed on all: the answer is about the others. Where none is left, all file systems are left out.
+    fn note_unmeasured(&mut self, run: &RunRecord) {
+        self.unmeasured = advice::unmeasured(run);
+        for Unmeasured { task, reason } in &self.unmeasured {
+            let reason = reason.as_deref().unwrap_or("no reason is known").trim_end_matches('.');
+            self.not_asked.push(format!("task {task}, which no file system could do: {reason}"));
+        }
+    }
+}
+
 
     fn skip(&mut self, what: String) {
         let why = if self.stopped.is_some() { "it was stopped before" } else { "the budget is used" };

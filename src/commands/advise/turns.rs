@@ -1,7 +1,7 @@
 //! When the answer would be another: the same work in other situations.
 
 use anyhow::Result;
-use mountmark_findings::advice::{self, Candidate, OnMachines, Speeds, Turn};
+use mountmark_findings::advice::{self, Candidate, OnMachines, Order, Speeds, Turn, Unmeasured};
 use mountmark_findings::over_all_tasks;
 use mountmark_model::Bytes;
 use mountmark_plan::{Catalogue, fill_percent};
@@ -105,8 +105,12 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         say!("mountmark: with {}", situation.name);
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
         let found = match search.runs.beside(&names, REPEATS, &words) {
-            Ok(Some(run)) => speeds(&run, situation.ram),
-            Ok(None) => break,
+            Ok(Some(run)) => speeds(&run, situation.ram, &search.runs.unmeasured),
+            // The others are said to be not asked, as this one.
+            Ok(None) => {
+                search.runs.skip(what);
+                continue;
+            }
             Err(error) => Err(error),
         };
         match found {
@@ -146,10 +150,10 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
 }
 
 /// The speeds of a run, or of its point with so much memory.
-fn speeds(run: &RunRecord, ram: Option<u64>) -> Result<Speeds> {
+fn speeds(run: &RunRecord, ram: Option<u64>, unmeasured: &[Unmeasured]) -> Result<Speeds> {
     let points = || run.plan.vary.iter().flat_map(|vary| &vary.points);
     let point = ram.and_then(|ram| points().find(|point| point.value as u64 == ram));
-    Ok(advice::speeds_at(run, point.map(|point| point.text.as_str()))?)
+    Ok(advice::speeds_at(run, point.map(|point| point.text.as_str()), unmeasured)?)
 }
 
 /// What a configuration is called in a situation.

@@ -4,8 +4,9 @@ use mountmark_document::number::{and, counted};
 use mountmark_record::RunRecord;
 
 use crate::advice::find::before::{Before, changed};
-use crate::advice::find::speeds::speeds;
-use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Tried, Turn, gains};
+use crate::advice::find::gains::gains;
+use crate::advice::find::speeds::{speeds, unmeasured};
+use crate::advice::find::{Advice, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Tried, Turn};
 use crate::effects::find::Gain;
 use crate::{crash, robustness};
 
@@ -160,7 +161,7 @@ pub(crate) fn ground(advice: &Advice) -> String {
 
 /// Whether a run agrees with what an answer said of itself and others, a sentence for each that both have.
 pub fn confirmed(run: &RunRecord, answer: &str, others: &[Foretold]) -> Vec<String> {
-    let speeds = match speeds(run) {
+    let speeds = match speeds(run, &unmeasured(run)) {
         Ok(speeds) => speeds,
         Err(error) => return vec![format!("Nobody knows whether this machine agrees: {error}.")],
     };

@@ -1,12 +1,14 @@
 use std::collections::BTreeMap;
 
+use mountmark_model::Outcome;
 use mountmark_model::promises::Level;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 
 use crate::advice::find::before::{Before, ground};
-use crate::advice::find::decide::{decide, in_order};
-use crate::advice::find::speeds::Speeds;
+use crate::advice::find::decide::{decide, in_order, simplest};
+use crate::advice::find::gains::gain;
+use crate::advice::find::speeds::{Speeds, speeds, unmeasured};
 use crate::advice::find::{
     Advice, Broken, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Recipe, Tried, Turn,
 };
@@ -261,3 +263,20 @@ fn a_run_agrees_with_an_answer_or_does_not() {
     let open = confirmed(&once, "ext4", &[Foretold { name: "xfs".into(), ratio: 1.2, shown: true }]);
     assert!(open[0].starts_with("This machine shows no difference of ext4 and xfs; the advice said 20 %."), "{open:?}");
 }
+#[test]
+fn a_task_without_figures_is_named_and_others_are_compared() {
+    let mut run = tests::run(&["ext4", "xfs"], 2);
+    assert!(unmeasured(&run).is_empty());
+    for cell in &mut run.cells {
+        cell.samples.retain(|sample| sample.task != "002");
+        let failed = cell.outcomes.iter_mut().find(|one| one.task == "002").unwrap();
+        failed.outcome = Outcome::Failed { reason: "exit status 1".into(), detail: String::new() };
+    }
+    let found = unmeasured(&run);
+    assert_eq!(found.iter().map(|one| one.task.as_str()).collect::<Vec<_>>(), ["002"]);
+    assert_eq!(found[0].reason.as_deref(), Some("exit status 1"));
+    assert!(speeds(&run, &found).unwrap()["xfs"].iter().all(Option::is_some), "by the other task");
+    // In a later run of the search a task that has figures elsewhere is not passed over.
+    assert!(speeds(&run, &[]).unwrap()["xfs"].iter().all(Option::is_none));
+}
+

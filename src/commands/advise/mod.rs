@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_findings::advice::{Advice, Advised, Candidate, OnMachines, Screened, Tried};
+use mountmark_findings::Survive;
+use mountmark_findings::advice::{Advice, Advised, Candidate, OnMachines};
 use mountmark_findings::why::{explain, say};
-use mountmark_findings::{Gain, Survive};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_lab::emulator::Profiler;
 use mountmark_model::facts::Topic;
@@ -204,10 +204,7 @@ pub fn run(given: Arguments) -> Result<u8> {
 /// The answer with all its evidence.
 fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, answer: Candidate) -> Result<Advice> {
     let (name, simplest) = (answer.name.clone(), search.simplest.clone());
-    let second = search.race.second(&answer);
-    if let Some(second) = &second {
-        search.survives(catalogue, second)?;
-    }
+    let second = search.second.clone();
     let others = turns::compared(&answer, second.as_ref(), &simplest);
     let (costs, why) = of_profiles(catalogue, search, &answer, second.as_ref(), &others)?;
     let turns = turns::ask(search, &answer, &others)?;
@@ -217,15 +214,10 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     let gain = |other: &str| gains.get(other).copied();
     let own: Vec<Configuration> = configurations(catalogue, std::slice::from_ref(&name))?;
     let made = own.first().context("a configuration has a name")?;
-    let run = search.runs.latest.as_ref().context("something was measured")?;
+    let over = search.race.over(&simplest, &name).filter(|_| name != simplest);
+    let run = search.runs.of(&name).context("the answer was measured")?;
     let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
     let disk = run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default();
-    let beside = |candidate: &Candidate| {
-        let gain = if candidate.name == name { Some(Gain::NONE) } else { gain(&candidate.name).map(Gain::inverse) };
-        Some(search.race.tried(candidate, gain?))
-    };
-    let mut tried: Vec<Tried> = search.race.tried.iter().filter_map(beside).collect();
-    tried.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
     Ok(Advice {
         work: search.work(),
         machine: arguments.machine.clone(),
@@ -248,7 +240,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         turns,
         costs,
         screened: search.race.screened.clone(),
-        tried,
+        tried: search.race.beside(&name, &simplest, over),
         left_out: search.race.left_out.clone(),
         not_asked: search.runs.not_asked.clone(),
         cells: search.runs.cells,

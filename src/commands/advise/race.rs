@@ -77,6 +77,14 @@ pub struct Race {
 impl Race {
     /// Configurations that the search compares: what makes a difference harder to show.
     pub fn searched(&self) -> usize {
+    /// How much faster this one is than `simplest`, as the answer was decided: of all that was searched as one family.
+    pub fn over(&self, simplest: &str, name: &str) -> Option<Gain> {
+        let all = || self.speeds.keys().map(String::as_str);
+        let pairs: Vec<(&str, &str)> = all().map(|one| (one, simplest)).collect();
+        let gains = advice::gains(&self.speeds, &pairs, self.searched());
+        all().zip(gains).find(|(one, _)| *one == name)?.1
+    }
+
         self.tried.len()
     }
 
@@ -211,6 +219,20 @@ impl Race {
         // Two repeats of each, and more of few.
         let few = (FEW + 2) * (USUAL_REPEATS as usize - 2);
         let most = (track.room(NARROWING).saturating_sub(few) / 2).max(FEW);
+    /// All that was measured beside the answer, the fastest first; of the simplest it is known how far the answer is ahead.
+    pub fn beside(&self, answer: &str, simplest: &str, over: Option<Gain>) -> Vec<Tried> {
+        let gains = self.gains_of(answer);
+        let gain = |name: &str| match name {
+            _ if name == answer => Some(Gain::NONE),
+            _ if name == simplest => over.map(Gain::inverse),
+            _ => gains.get(name).copied().map(Gain::inverse),
+        };
+        let all = self.tried.iter().filter_map(|one| Some(self.tried(one, gain(&one.name)?)));
+        let mut all: Vec<Tried> = all.collect();
+        all.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
+        all
+    }
+
         let second = worth.iter().find(|(one, _)| one.filesystem != fastest.filesystem).map(|(one, _)| &one.name);
         let is_kept = |(place, (one, speed)): &(usize, &(Candidate, f64))| {
             *place < most && best - speed <= REACH

@@ -191,6 +191,9 @@ pub struct Advice {
     pub risks: Vec<String>,
     /// The configuration that is taken if nothing is better.
     pub simplest: String,
+    /// What would be taken in its place, and why it is left out; `None` if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<LeftOut>,
     /// How much faster the answer is than that; `None` if it is that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_simplest: Option<Gain>,

@@ -41,16 +41,20 @@ pub(crate) fn headline(advice: &Advice) -> String {
     let simplest = &advice.simplest;
     let is_out = |one: &&Tried| advice.left_out.iter().any(|left| left.what == one.configuration);
     let left = advice.tried.iter().filter(|one| !is_out(one)).count();
-    let tried = counted(advice.tried.len(), "configuration", "configurations");
+    let tried = counted(left, "configuration", "configurations");
     let work = format!("{} on disk {}", advice.work, advice.disk);
-    let over = match &advice.over_simplest {
-        Some(over) => over,
-        None if left == 1 => return format!("Take {name}: nothing else that was asked is left for {work}."),
-        None if advice.answer.name == *simplest => {
-            return format!("Take {name}: of {tried} none is shown to be faster for {work} than this default.");
+    let (role, this, out) = match &advice.instead_of {
+        None => ("the default", "this default", String::new()),
+        Some(LeftOut { what, why }) => {
+            ("the simplest that is left", "it, the simplest that is left", format!(" {what} is left out: {why}."))
         }
-        None => {
-            return format!("Take {name}: it is the fastest of {tried} for {work}. {simplest} has no figures.");
+    };
+    let over = match &advice.over_simplest {
+        Some(over) if over.shown && over.ratio > 1.0 => over,
+        None if left == 1 => return format!("Take {name}: nothing else that was asked is left for {work}.{out}"),
+        None => return format!("Take {name}: of {tried} none is shown to be faster for {work} than {this}.{out}"),
+        Some(_) => {
+            return format!("Take {name}: for {work} it is not shown to be faster than {simplest}, {role}.{out}");
         }
     };
     let second = advice.second.as_ref().filter(|second| second.configuration != advice.simplest).map(|second| {
@@ -58,10 +62,12 @@ pub(crate) fn headline(advice: &Advice) -> String {
             gain if gain.shown && gain.ratio > 1.0 => {
                 format!(", and {}, the second", faster(&gain, &second.configuration))
             }
+            gain if gain.shown => format!(", and slower than {}", second.configuration),
             _ => format!(", and level with {}", second.configuration),
         }
     });
-    format!("Take {name}: for {work} it is {}, the default{}.", faster(over, simplest), second.unwrap_or_default())
+    let second = second.unwrap_or_default();
+    format!("Take {name}: for {work} it is {}, {role}{second}.{out}", faster(over, simplest))
 }
 
 /// What the answer was before, and what changed since.
@@ -95,8 +101,14 @@ const SAME: f64 = 0.001;
 
 /// What its own options bring.
 pub(crate) fn over_defaults(advice: &Advice) -> Option<String> {
-    let gain = advice.over_defaults.as_ref()?;
-    Some(format!("{} with its defaults.", faster(gain, &advice.answer.filesystem)))
+    let (gain, name) = (advice.over_defaults.as_ref()?, &advice.answer.filesystem);
+    Some(match gain {
+        Gain { shown: false, .. } => format!("No difference to {name} with its defaults is shown."),
+        Gain { ratio, .. } if *ratio < 1.0 => {
+            format!("{name} with its defaults is {}.", faster(&gain.inverse(), "the answer"))
+        }
+        _ => format!("{} with its defaults.", faster(gain, name)),
+    })
 }
 
 /// What becomes of the order in a situation.

@@ -75,9 +75,21 @@ fn one_repeat_shows_nothing_and_what_failed_is_not_taken() {
     let (candidates, mut speeds) = measured(&[("ext4", 1.0), ("xfs", 2.0)], 1, 0.0, 3);
     assert_eq!(decide(&speeds, &candidates, "ext4", 2).unwrap().name, "ext4", "one repeat is no evidence");
     speeds.insert("ext4".into(), vec![None]);
-    assert_eq!(decide(&speeds, &candidates, "ext4", 2).unwrap().name, "xfs");
+    assert_eq!(decide(&speeds, &candidates, "ext4", 2), None, "nothing is compared with what has no figures");
+    assert_eq!(simplest(&speeds, &candidates, "ext4", &[]).unwrap().name, "xfs");
     speeds.insert("xfs".into(), vec![None]);
-    assert_eq!(decide(&speeds, &candidates, "ext4", 2), None);
+    assert_eq!(simplest(&speeds, &candidates, "ext4", &[]), None);
+    let all = [("btrfs:noatime", 3.0), ("xfs:a+noatime", 4.0), ("xfs", 2.0), ("f2fs", 1.0), ("ext4", 0.5)];
+    let (candidates, mut speeds) = measured(&all, 2, 0.0, 3);
+    let of = |speeds: &Speeds, named: &[&str]| {
+        let names: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
+        simplest(speeds, &candidates, "ext4", &names).unwrap().name.clone()
+    };
+    assert_eq!(of(&speeds, &["f2fs", "xfs", "ext4"]), "ext4");
+    // One repeat of two has no figure.
+    speeds.get_mut("ext4").unwrap()[0] = None;
+    assert_eq!(of(&speeds, &["f2fs", "xfs", "ext4"]), "f2fs");
+    assert_eq!(of(&speeds, &["xfs", "f2fs"]), "xfs");
 }
 
 /// An answer for a mail server.
@@ -96,6 +108,7 @@ fn advice(answer: &str) -> Advice {
         recipe: Recipe::default(),
         risks: Vec::new(),
         simplest: "ext4".into(),
+        instead_of: None,
         over_simplest: None,
         over_defaults: None,
         second: None,
@@ -116,6 +129,29 @@ fn advice(answer: &str) -> Advice {
         words: Vec::new(),
         before: None,
     }
+}
+
+#[test]
+fn no_speed_is_claimed_that_is_not_shown() {
+    let gain = Gain { ratio: 0.95, interval: None, shown: false };
+    let of = |name: &str| Tried { configuration: name.into(), repeats: 8, gain, speed: None };
+    let mut level = advice("xfs");
+    level.tried = vec![of("xfs"), of("ext4"), of("btrfs")];
+    level.over_simplest = Some(gain);
+    assert_eq!(
+        say::headline(&level),
+        "Take xfs as it is: for varmail on disk ssd it is not shown to be faster than ext4, the default."
+    );
+    level.over_defaults = Some(gain);
+    assert_eq!(say::over_defaults(&level).unwrap(), "No difference to xfs with its defaults is shown.");
+    level.left_out = vec![LeftOut { what: "ext4".into(), why: "it failed in 1 of 8 repeats".into() }];
+    level.instead_of = level.left_out.first().cloned();
+    (level.simplest, level.over_simplest) = ("xfs".into(), None);
+    assert_eq!(
+        say::headline(&level),
+        "Take xfs as it is: of 2 configurations none is shown to be faster for varmail on disk ssd than it, the simplest \
+         that is left. ext4 is left out: it failed in 1 of 8 repeats."
+    );
 }
 
 #[test]

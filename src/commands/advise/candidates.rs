@@ -7,7 +7,6 @@ use mountmark_model::{FileSystem, TuningOption};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
-use super::race::candidate;
 use crate::common::WrongUse;
 
 /// The file systems that meet the needs, in the user's order or the catalogue's, with what they stand on where the user says so;
@@ -39,7 +38,21 @@ fn named(catalogue: &Catalogue, arguments: &Arguments) -> Result<Vec<String>> {
     Ok(if arguments.fs.is_empty() { all() } else { arguments.fs.clone() })
 }
 
-/// The file system of a text such as `ext4@luks`.
+/// A file system, and what it stands on, with these options.
+pub fn candidate(filesystem: &str, options: &[&str]) -> Candidate {
+    let escaped: Vec<String> = options.iter().map(|option| option.replace(',', "\\,").replace('@', "\\@")).collect();
+    let own = filesystem.split('@').next().unwrap_or(filesystem);
+    // Of `ext4:mount=sync` the options stand behind those that it has.
+    let sign = if own.contains(':') { '+' } else { ':' };
+    let name = match escaped.is_empty() {
+        true => filesystem.to_owned(),
+        false => format!("{own}{sign}{}{}", escaped.join("+"), &filesystem[own.len()..]),
+    };
+    let options = options.iter().map(|option| (*option).to_owned()).collect();
+    Candidate { name, filesystem: filesystem.to_owned(), options }
+}
+
+/// The file system of a text such as `ext4@luks` or `ext4:mount=sync`.
 pub fn filesystem<'a>(catalogue: &'a Catalogue, text: &str) -> Result<&'a FileSystem> {
     Ok(catalogue.get::<FileSystem>(text.split('@').next().unwrap_or(text))?)
 }
@@ -182,3 +195,10 @@ pub fn say_left_out(left_out: &[LeftOut]) {
         say!("mountmark: {what} is left out: {why}");
     }
 }
+/// What the options of a candidate risk, a sentence's end each.
+pub fn risks(catalogue: &Catalogue, answer: &Candidate) -> Result<Vec<String>> {
+    let tuning = &filesystem(catalogue, &answer.filesystem)?.tuning;
+    let taken = tuning.iter().filter(|one| answer.options.contains(&one.option));
+    Ok(taken.filter_map(|one| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect())
+}
+

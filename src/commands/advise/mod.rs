@@ -229,9 +229,11 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         scale: search.scale(),
         needs: candidates::needs(arguments),
         recipe: recipe::of(made),
-        risks: risks(&search.race.screened, &answer),
-        over_simplest: gain(&simplest),
-        over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
+        risks: candidates::risks(catalogue, &answer)?,
+        instead_of: search.instead_of(),
+        over_simplest: over,
+        over_defaults: if answer.filesystem == simplest { over } else { gain(&answer.filesystem) }
+            .filter(|_| !answer.options.is_empty()),
         second: second.as_ref().and_then(|second| Some(search.race.tried(second, gain(&second.name)?))),
         after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
         known_faults: mountmark_findings::known_faults(&findings, &name),
@@ -243,7 +245,7 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         tried: search.race.beside(&name, &simplest, over),
         left_out: search.race.left_out.clone(),
         not_asked: search.runs.not_asked.clone(),
-        cells: search.runs.cells,
+        cells: search.runs.cells(),
         runs: search.runs.names.clone(),
         confirm: confirm.ok(),
         versions: search.runs.versions.clone(),
@@ -266,13 +268,6 @@ fn of_profiles(
     let costs = turns::on_machines(catalogue, search, &run, answer, others)?;
     let why = second.map(|second| reasons(search, run, [&answer.name, &second.name])).transpose()?;
     Ok((costs, why.unwrap_or_default()))
-}
-
-/// What the options of the answer risk.
-fn risks(screened: &[Screened], answer: &Candidate) -> Vec<String> {
-    let is_taken = |one: &&Screened| one.filesystem == answer.filesystem && answer.options.contains(&one.option);
-    let risk = |one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?));
-    screened.iter().filter(is_taken).filter_map(risk).collect()
 }
 
 /// The largest differences between two configurations of a run that has profiles, a sentence each.

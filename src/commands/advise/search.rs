@@ -144,7 +144,7 @@ impl<'a> Search<'a> {
 
     /// Leaves out those of `candidates` on which what is wanted does not survive, by documents and by power cuts.
     fn leave_out_unsafe(&mut self, catalogue: &Catalogue, candidates: &[Candidate]) -> Result<()> {
-        let (Some(survive), Some(run)) = (self.arguments.survive.0, &self.runs.latest) else { return Ok(()) };
+        let (Some(survive), Some(run)) = (self.arguments.survive.0, self.runs.latest()) else { return Ok(()) };
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.name.clone()).collect();
         // Of those that were not measured it is known by what is written.
         let planned = configurations(catalogue, &names)?;
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
 
     /// Leaves out those that have no speed, each with what failed on it in the last run.
     fn leave_out_failed(&mut self) {
-        for cell in self.runs.latest.iter().flat_map(|run| &run.cells) {
+        for cell in self.runs.latest().iter().flat_map(|run| &run.cells) {
             let name = &cell.configuration;
             let has_speed = self.race.speeds.get(name).is_some_and(|speeds| speeds.iter().any(Option::is_some));
             let tasks = cell.outcomes.iter().filter(|one| one.outcome.is_failed());

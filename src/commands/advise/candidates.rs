@@ -1,9 +1,11 @@
 //! Which file systems are asked, and which are left out by fact.
 
-use anyhow::{Result, bail};
-use mountmark_findings::advice::LeftOut;
+use anyhow::{Context, Result, bail};
+use mountmark_findings::Survive;
+use mountmark_findings::advice::{Candidate, LeftOut};
 use mountmark_model::facts::{Fact, Topic};
-use mountmark_model::{FileSystem, TuningOption};
+use mountmark_model::promises::Level;
+use mountmark_model::{Configuration, FileSystem, TuningOption};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
@@ -14,8 +16,13 @@ use crate::common::WrongUse;
 pub fn choose(catalogue: &Catalogue, arguments: &Arguments, left_out: &mut Vec<LeftOut>) -> Result<Vec<String>> {
     let mut chosen = Vec::new();
     for text in named(catalogue, arguments)? {
-        match obstacle(filesystem(catalogue, &text)?, arguments) {
-            None => chosen.push(text),
+        let mounted = mounted(&text, arguments);
+        let obstacle = match obstacle(filesystem(catalogue, &text)?, arguments) {
+            None => loses_returned(catalogue, &mounted, arguments)?,
+            found => found,
+        };
+        match obstacle {
+            None => chosen.push(mounted),
             Some(why) => left_out.push(LeftOut { what: text, why }),
         }
     }
@@ -54,7 +61,28 @@ pub fn candidate(filesystem: &str, options: &[&str]) -> Candidate {
 
 /// The file system of a text such as `ext4@luks` or `ext4:mount=sync`.
 pub fn filesystem<'a>(catalogue: &'a Catalogue, text: &str) -> Result<&'a FileSystem> {
-    Ok(catalogue.get::<FileSystem>(text.split('@').next().unwrap_or(text))?)
+    Ok(catalogue.get::<FileSystem>(text.split(['@', ':']).next().unwrap_or(text))?)
+}
+
+/// It as it has to be mounted so that what has to survive can: all that returned needs `sync`.
+fn mounted(text: &str, arguments: &Arguments) -> String {
+    match arguments.survive.0 {
+        Some(Survive::EverythingReturned) => candidate(text, &["mount=sync"]).name,
+        _ => text.to_owned(),
+    }
+}
+
+/// Why all that returned does not survive on it, mounted with `sync`: that is known before anything is measured.
+fn loses_returned(catalogue: &Catalogue, text: &str, arguments: &Arguments) -> Result<Option<String>> {
+    let Some(survive @ Survive::EverythingReturned) = arguments.survive.0 else { return Ok(None) };
+    let made = configurations(catalogue, &[text.to_owned()])?;
+    let (promises, undocumented) = made.first().map(Configuration::promises).context("a configuration has a name")?;
+    let why = match undocumented {
+        _ if promises.has(Level::L1) => return Ok(None),
+        Some(reason) => reason,
+        None => format!("its documents do not promise {}", Level::L1),
+    };
+    Ok(Some(format!("--survive {}: {why}; --survive nothing asks it too", survive.name())))
 }
 
 /// Why a file system is not asked, as a sentence's end.
@@ -137,7 +165,7 @@ pub fn nearest(catalogue: &Catalogue, arguments: &Arguments) -> Option<String> {
     let all = all.into_iter().filter_map(|text| Some((filesystem(catalogue, &text).ok()?, text)));
     let without = all.filter(|(one, _)| general_obstacle(one, arguments).is_none());
     let lacks = without.map(|(one, text)| (text, unmet(one, &arguments.need)));
-    let (nearest, lacks) = lacks.min_by_key(|(_, lacks)| lacks.len())?;
+    let (nearest, lacks) = lacks.min_by_key(|(_, lacks)| lacks.len()).filter(|(_, lacks)| !lacks.is_empty())?;
     Some(format!("the nearest is {nearest}: {}", lacks.join("; ")))
 }
 

@@ -179,7 +179,8 @@ pub fn run(given: Arguments) -> Result<u8> {
         return Ok(common::DONE);
     }
     let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());
-    let usual = usual.and_then(|one| chosen.iter().find(|name| **name == one.name));
+    let is_of = |text: &&String, one: &FileSystem| text.split(':').next() == Some(one.name.as_str());
+    let usual = usual.and_then(|one| chosen.iter().find(|text| is_of(text, one)));
     let found = search.all(&catalogue, &chosen, usual.unwrap_or(first))?;
     let Some(answer) = found else {
         if let Some(code) = search.runs.stopped {

@@ -76,9 +76,7 @@ pub(crate) fn before(advice: &Advice) -> Option<String> {
     let Before { sentence, kernel, name, .. } = before;
     let is = if *name == advice.answer.name { "The answer is the same" } else { "The answer is another" };
     let changed = changed(advice, before);
-    let or_none = |version: &String| if version.is_empty() { "none".to_owned() } else { version.clone() };
-    let version =
-        |(name, then, now): &(String, String, String)| format!("{name} {} is {}", or_none(then), or_none(now));
+    let version = |(name, then, now): &(String, String, String)| format!("{name} {then} is {now}");
     let versions = match (&changed.versions[..], before.versions.is_empty()) {
         (_, true) => String::new(),
         ([], _) => " Kernel and packages are the same.".to_owned(),

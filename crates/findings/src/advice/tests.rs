@@ -235,6 +235,7 @@ fn what_is_fast_and_left_out_is_marked_and_the_answer_of_before_stands_beside() 
     assert!(text.contains("The answer is the same. With kernel 6.1 it was: Take it."), "{text}");
     let versions = |kernel: &str| BTreeMap::from([("kernel".to_owned(), kernel.to_owned())]);
     found.versions = versions("6.12.117");
+    found.versions.insert("xfsprogs".into(), "6.1".into());
     found.tried[1].speed = Some(2.2);
     let speeds = BTreeMap::from([("ext4".to_owned(), 2.0)]);
     let answer = serde_json::json!({"work": "varmail", "machine": "modern", "disk": "ssd", "scale": "1", "seed": 1});

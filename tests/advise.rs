@@ -264,6 +264,10 @@ fn an_answer_is_confirmed_or_not_by_a_run() {
     let run = |fs: &str, file: &str| lab.run(&["--fs", fs, "--suite", &suite, "--repeat", "2", "--advice", file]);
     run("jfs,nilfs2", &answer("mail", 3.0)).ended_with(0).says(&["This machine agrees: jfs is "]);
     run("jfs,ext2", &answer("mail", 3.0)).ended_with(2).says(&["its answer is jfs: say --fs jfs,nilfs2"]);
+    let file = answer("mail", 3.0);
+    let full = std::fs::read_to_string(&file).unwrap().replacen('{', "{\"room\":\"80%\",", 1);
+    std::fs::write(&file, full).unwrap();
+    run("jfs,nilfs2", &file).ended_with(2).says(&["it was asked with --fill 80%: say so here too"]);
     run("jfs,nilfs2", &answer("varmail", 3.0)).ended_with(2).says(&["it is about varmail, and this run is about mail"]);
     std::fs::write(lab.path("answer.json"), "{}").unwrap();
     let file = lab.path("answer.json").to_string_lossy().into_owned();

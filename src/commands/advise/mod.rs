@@ -36,6 +36,7 @@ use crate::cluster::On;
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::work_options::WorkOptions;
 use crate::written;
+use race::Track;
 use search::Search;
 
 /// Say which file system, made and mounted how, a work should run on, and why
@@ -286,6 +287,7 @@ fn reasons(search: &mut Search, run: RunRecord, pair: [&str; 2]) -> Result<Vec<S
         why::Outcome::Fault(fault) => vec![fault],
         why::Outcome::Stopped => {
             search.runs.stopped = Some(stop.code());
+            search.runs.skip("why it is faster".to_owned());
             Vec::new()
         }
     })

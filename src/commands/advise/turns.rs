@@ -7,6 +7,7 @@ use mountmark_model::Bytes;
 use mountmark_plan::{Catalogue, fill_percent};
 use mountmark_record::RunRecord;
 
+use super::race::Track;
 use super::search::Search;
 use crate::costs::CostsOptions;
 
@@ -61,7 +62,11 @@ pub fn profiled(search: &mut Search, answer: &Candidate, others: &[String]) -> R
         return Ok(None);
     }
     say!("mountmark: looking for what makes the difference");
-    search.runs.beside(&names, 1, &["--profile"])
+    let found = search.runs.beside(&names, 1, &["--profile"])?;
+    if found.is_none() {
+        search.runs.skip(what);
+    }
+    Ok(found)
 }
 
 /// What [`on_machines`] asks.
@@ -98,11 +103,11 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
     let situations = situations(search);
     let (mut all, mut asked) = (Speeds::new(), Vec::new());
     for situation in situations {
-        let cells = names.len() * REPEATS as usize;
-        if search.runs.does_not_fit(cells, situation.longer, &format!("with {}", situation.name)) {
+        let (cells, what) = (names.len() * REPEATS as usize, format!("with {}", situation.name));
+        if search.runs.does_not_fit(cells, situation.longer, &what) {
             continue;
         }
-        say!("mountmark: with {}", situation.name);
+        say!("mountmark: {what}");
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
         let found = match search.runs.beside(&names, REPEATS, &words) {
             Ok(Some(run)) => speeds(&run, situation.ram, &search.runs.unmeasured),
@@ -118,7 +123,7 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
                 all.extend(found.into_iter().map(|(name, speeds)| (in_situation(&situation.name, &name), speeds)));
             }
             Err(error) => {
-                search.runs.not_asked.push(format!("with {}: {error:#}", situation.name));
+                search.runs.not_asked.push(format!("{what}: {error:#}"));
                 continue;
             }
         }

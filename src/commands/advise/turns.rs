@@ -81,8 +81,12 @@ pub fn on_machines(
     others: &[String],
 ) -> Result<Vec<OnMachines>> {
     let asked = CostsOptions::default().asked(catalogue, &search.arguments.store.open_read_only()?, run)?;
+    let gains = search.race.gains_of(&answer.name);
+    let leads = |beside: &String| gains.get(beside).is_some_and(|gain| advice::order(gain) == Order::Holds);
     let mut found = Vec::new();
-    for beside in others {
+    let (ahead, level): (Vec<&String>, Vec<&String>) = others.iter().partition(|beside| leads(beside));
+    search.runs.not_asked.extend(level.iter().map(|beside| format!("{WHAT}, beside {beside}: {NONE_SHOWN}")));
+    for beside in ahead {
         match over_all_tasks(run, &asked, &answer.name, beside) {
             Some(survival) => found.push(OnMachines { beside: beside.clone(), survival }),
             None => search.runs.not_asked.push(format!("{WHAT}, beside {beside}: {NO_LEAD}")),
@@ -90,6 +94,9 @@ pub fn on_machines(
     }
     Ok(found)
 }
+
+/// Why nobody asks for machines' costs.
+const NONE_SHOWN: &str = "the search shows no lead of the answer";
 
 /// Why nothing is known of machines' costs.
 const NO_LEAD: &str = "the repeat that was profiled has no lead of the answer that could be asked about";

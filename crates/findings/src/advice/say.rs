@@ -179,6 +179,9 @@ pub fn confirmed(run: &RunRecord, answer: &str, others: &[Foretold]) -> Vec<Stri
     let of = |(other, gain): (&Foretold, Option<Gain>)| {
         let name = &other.name;
         let Some(gain) = gain else { return format!("{answer} and {name} have no figures in common here.") };
+        if gain.interval.is_none() {
+            return format!("So few repeats show nothing of {answer} and {name}: take --repeat 5, or more.");
+        }
         let said = Gain { ratio: other.ratio, interval: None, shown: other.shown };
         let words = |gain: &Gain| match gain.ratio >= 1.0 {
             true => format!("{answer} is {}", faster(gain, name)),
@@ -269,7 +272,7 @@ pub(crate) fn power_cuts(cuts: &PowerCuts) -> String {
         return format!("{name} broke no promise in {images} of its disk{late}.");
     }
     let broken = cuts.broken.iter().map(|one| format!("\"{}\" in {}", crash::say::promise(one.level), one.images));
-    format!("{name} broke promises in {images} of its disk{late}: {}.", and(broken.collect::<Vec<_>>()))
+    format!("{name} broke promises: of {images} of its disk{late}, {}.", and(broken.collect::<Vec<_>>()))
 }
 
 /// A gain in a cell of a table: `+12.0 %`, in brackets if it is not shown.

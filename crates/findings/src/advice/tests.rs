@@ -271,7 +271,7 @@ fn what_power_cuts_showed_is_said_with_the_command_that_shows_it() {
     let text = written(&Advised(&found), "markdown", 100);
     for part in [
         "ext4 broke no promise in 12 images of its disk; its time ended before all were made.",
-        "btrfs broke promises in 30 images of its disk: \"what fsync and its like have covered is intact (L1)\" in 3.",
+        "btrfs broke promises: of 30 images of its disk, \"what fsync and its like have covered is intact (L1)\" in 3.",
         "xfs: no image was made, so nothing is known.",
         "mountmark crash --fs ext4 --kernel 6.12.117 --workload 'mkdir work; sync | creat work/f0; fsync work/f0'",
     ] {

@@ -204,6 +204,13 @@ fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, with:
     })
 }
 
+/// What the options of a candidate risk, a sentence's end each.
+pub fn risks(catalogue: &Catalogue, answer: &Candidate) -> Result<Vec<String>> {
+    let tuning = &filesystem(catalogue, &answer.filesystem)?.tuning;
+    let taken = tuning.iter().filter(|one| answer.options.contains(&one.option));
+    Ok(taken.filter_map(|one| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect())
+}
+
 /// The value of `--allow` for options that take promises away.
 pub const WEAKER: &str = "weaker-promises";
 
@@ -223,10 +230,3 @@ pub fn say_left_out(left_out: &[LeftOut]) {
         say!("mountmark: {what} is left out: {why}");
     }
 }
-/// What the options of a candidate risk, a sentence's end each.
-pub fn risks(catalogue: &Catalogue, answer: &Candidate) -> Result<Vec<String>> {
-    let tuning = &filesystem(catalogue, &answer.filesystem)?.tuning;
-    let taken = tuning.iter().filter(|one| answer.options.contains(&one.option));
-    Ok(taken.filter_map(|one| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect())
-}
-

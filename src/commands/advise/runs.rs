@@ -184,6 +184,17 @@ impl<'a> Runs<'a> {
     }
 }
 
+impl Runs<'_> {
+    /// Tasks that failed on all: the answer is about the others. Where none is left, all file systems are left out.
+    fn note_unmeasured(&mut self, run: &RunRecord) {
+        self.unmeasured = advice::unmeasured(run);
+        for Unmeasured { task, reason } in &self.unmeasured {
+            let reason = reason.as_deref().unwrap_or("no reason is known").trim_end_matches('.');
+            self.not_asked.push(format!("task {task}, which no file system could do: {reason}"));
+        }
+    }
+}
+
 impl Track for Runs<'_> {
     fn measure(&mut self, candidates: &[Candidate], repeats: u32) -> Result<Option<Measured>> {
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.name.clone()).collect();
@@ -210,17 +221,6 @@ impl Track for Runs<'_> {
             Some(pace) => (left / pace) as usize,
         }
     }
-impl Runs<'_> {
-    /// Tasks that failed on all: the answer is about the others. Where none is left, all file systems are left out.
-    fn note_unmeasured(&mut self, run: &RunRecord) {
-        self.unmeasured = advice::unmeasured(run);
-        for Unmeasured { task, reason } in &self.unmeasured {
-            let reason = reason.as_deref().unwrap_or("no reason is known").trim_end_matches('.');
-            self.not_asked.push(format!("task {task}, which no file system could do: {reason}"));
-        }
-    }
-}
-
 
     fn skip(&mut self, what: String) {
         let why = if self.stopped.is_some() { "it was stopped before" } else { "the budget is used" };

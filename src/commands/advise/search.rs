@@ -11,8 +11,8 @@ use mountmark_plan::{Catalogue, configurations};
 use mountmark_record::TaskOutcome;
 
 use super::Arguments;
-use super::candidates::{self, say_left_out};
-use super::race::{Race, candidate};
+use super::candidates::{self, candidate, say_left_out};
+use super::race::Race;
 use super::runs::Runs;
 
 /// A search under way.

@@ -22,7 +22,7 @@ const NEIGHBOURS: u32 = 4;
 const MOST_REPEATS: u32 = 32;
 
 /// Repeats for which room is kept when it is decided how many configurations take part.
-const USUAL_REPEATS: u32 = 8;
+pub(super) const USUAL_REPEATS: u32 = 8;
 
 /// It ends earlier if no configuration that is left can be faster by more: a ratio.
 const CLOSE: f64 = 1.02;
@@ -121,7 +121,9 @@ impl Race {
                 left.iter().any(|one| one.filesystem == *filesystem && one.options.contains(option))
                     || self.is_out(&candidate(filesystem, &[option]).name)
             };
-            if let Some(alone) = self.unscreened.get(filesystem).copied().filter(|_| joint.iter().all(is_asked)) {
+            if let Some(alone) =
+                self.unscreened.get(filesystem).copied().filter(|_| !joint.is_empty() && joint.iter().all(is_asked))
+            {
                 track.asked(&options_of(filesystem, joint.len() + alone));
                 if alone > 0 {
                     track.skip(options_of(filesystem, alone));

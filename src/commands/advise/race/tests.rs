@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mountmark_random::Stream;
 
+use super::narrow::USUAL_REPEATS;
 use super::*;
 
 /// Differences between options as they were seen in the lab: most do nothing, some a little, few much.

@@ -129,6 +129,15 @@ fn what_cannot_be_answered_is_refused_before_anything_begins() {
     let options = dry.stdout.lines().next().unwrap();
     assert!(options.contains("noatime") && !options.contains("nojournal"), "{options}");
     assert!(dry.stdout.contains("left out: ext4:nojournal: it takes away what the defaults promise"), "{}", dry.stdout);
+    let needs = ["--suite", "varmail", "--need", "checksums,reflink", "--fs", "btrfs", "--dry-run"];
+    let dry = advise(&lab, &needs).ended_with(0);
+    assert!(!dry.stdout.lines().next().unwrap().contains("nodatacow"), "{}", dry.stdout);
+    assert!(dry.stdout.contains("nodatacow: --need checksums of data: it takes that away"), "{}", dry.stdout);
+    let synced = ["--suite", "varmail", "--survive", "everything-returned", "--fs", "ext4,xfs,hpfs", "--dry-run"];
+    let dry = advise(&lab, &synced).ended_with(0);
+    assert!(dry.stdout.starts_with("ext4:mount=sync as it is, and with noatime, "), "{}", dry.stdout);
+    assert!(dry.stdout.contains("\nxfs:mount=sync as it is, and with noatime, "), "{}", dry.stdout);
+    assert!(dry.stdout.contains("left out: hpfs: --survive everything-returned: "), "{}", dry.stdout);
     refused(&["--suite", "varmail", "--need", "purpose"], &["unless --fs names it"]);
     refused(&["--suite", "varmail", "--survive", "all"], &["fsync, rename, everything-returned"]);
     refused(&["--suite", "varmail", "--room", "100%"], &["--room 100%", "at most 99%"]);
@@ -255,6 +264,10 @@ fn an_answer_is_confirmed_or_not_by_a_run() {
     let run = |fs: &str, file: &str| lab.run(&["--fs", fs, "--suite", &suite, "--repeat", "2", "--advice", file]);
     run("jfs,nilfs2", &answer("mail", 3.0)).ended_with(0).says(&["This machine agrees: jfs is "]);
     run("jfs,ext2", &answer("mail", 3.0)).ended_with(2).says(&["its answer is jfs: say --fs jfs,nilfs2"]);
+    let file = answer("mail", 3.0);
+    let full = std::fs::read_to_string(&file).unwrap().replacen('{', "{\"room\":\"80%\",", 1);
+    std::fs::write(&file, full).unwrap();
+    run("jfs,nilfs2", &file).ended_with(2).says(&["it was asked with --fill 80%: say so here too"]);
     run("jfs,nilfs2", &answer("varmail", 3.0)).ended_with(2).says(&["it is about varmail, and this run is about mail"]);
     std::fs::write(lab.path("answer.json"), "{}").unwrap();
     let file = lab.path("answer.json").to_string_lossy().into_owned();

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use mountmark_model::facts::Topic;
 use mountmark_model::{
     AgeingProfile, Corpus, Disk, FileSystem, KnownFault, Layer, Machine, MachineAgreement, MachineCosts, Study, Suite,
 };
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::fault;
 use crate::parse;
+use crate::without::Without;
 use crate::written::{Written, text_of};
 use crate::{Kind, PlanError, Result, brought, check, figures, fio, layers, study, tasks};
 
@@ -64,6 +66,8 @@ macro_rules! entries {
             $($field: Shelf<$type>,)+
             /// What power cuts interrupt.
             scenarios: BTreeMap<String, Written>,
+            /// What options take away, by file system.
+            without: BTreeMap<String, Without>,
         }
 
         $(
@@ -202,9 +206,20 @@ impl Catalogue {
     /// Adds the definition in `text`, as if read from `path`; for tests with generated text.
     #[doc(hidden)]
     pub fn add<T: Entry>(&mut self, text: &str, path: &Path) -> Result<()> {
-        let entry: T = read(&Written::new(T::KIND, text, path))?;
-        self.put(entry, Origin::File(path.to_owned()));
+        self.read::<T>(&Written::new(T::KIND, text, path), Origin::File(path.to_owned()))
+    }
+
+    fn read<T: Entry>(&mut self, written: &Written, origin: Origin) -> Result<()> {
+        self.put::<T>(read(written)?, origin);
+        if let Some((filesystem, _)) = self.filesystems.get(&written.stem()).filter(|_| T::KIND == Kind::FileSystem) {
+            self.without.insert(written.stem(), parse::without(written, filesystem)?);
+        }
         Ok(())
+    }
+
+    /// What a file system has no longer with an option that a search tries.
+    pub fn without(&self, filesystem: &str, option: &str) -> &[Topic] {
+        self.without.get(filesystem).and_then(|options| options.get(option)).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn put<T: Entry>(&mut self, entry: T, origin: Origin) {
@@ -222,8 +237,7 @@ impl Catalogue {
 
     fn add_built_in_kind<T: Entry>(&mut self) -> Result<()> {
         for written in built_in(T::KIND) {
-            let entry: T = read(&written?)?;
-            self.put(entry, Origin::BuiltIn);
+            self.read::<T>(&written?, Origin::BuiltIn)?;
         }
         Ok(())
     }
@@ -231,8 +245,7 @@ impl Catalogue {
     fn add_folder_kind<T: Entry>(&mut self, folder: &Path) -> Result<()> {
         for written in files(folder, T::KIND)? {
             let written = written?;
-            let entry: T = read(&written)?;
-            self.put(entry, Origin::File(written.path));
+            self.read::<T>(&written, Origin::File(written.path.clone()))?;
         }
         Ok(())
     }

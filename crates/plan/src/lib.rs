@@ -43,6 +43,7 @@ mod tasks;
 mod title;
 mod vary;
 mod what_if;
+mod without;
 mod written;
 
 pub use brought::of as brought;

@@ -1,12 +1,13 @@
 //! Parses the text of a definition, or returns a sentence with the position of the error.
 
-use mountmark_model::Task;
+use mountmark_model::{FileSystem, Task};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
 
 use crate::error::fault;
+use crate::without::{self, Without};
 use crate::written::Written;
 use crate::{Kind, PlanError, Result, matrix, tasks};
 
@@ -31,12 +32,24 @@ pub(crate) fn parse<T: DeserializeOwned>(
         }
         _ => None,
     };
-    let entry: T = match document {
-        Some(document) => expanded(document, text, shown)?,
-        None => read(written)?,
+    let entry: T = match (written.kind, document) {
+        (Kind::FileSystem, _) => {
+            let rest = without::rest(text).map_err(|error| placed(&error, text, shown))?;
+            T::deserialize(Deserializer::from(rest)).map_err(|error| placed(&error, text, shown))?
+        }
+        (_, Some(document)) => expanded(document, text, shown)?,
+        (_, None) => read(written)?,
     };
     sound(written, name(&entry), faults(&entry))?;
     Ok(entry)
+}
+
+/// What options take away, as the file of `filesystem` has it.
+pub(crate) fn without(written: &Written, filesystem: &FileSystem) -> Result<Without> {
+    let Written { text, shown, .. } = written;
+    let found = without::of(text).map_err(|error| placed(&error, text, shown))?;
+    sound(written, &filesystem.name, without::faults(&found, filesystem).collect())?;
+    Ok(found)
 }
 
 impl Written {

@@ -37,7 +37,7 @@ const PAGES: &[Page] = &[
         name: "filesystems",
         title: "File systems",
         about: "A file system is one TOML file in `~/.config/mountmark/catalog/filesystems/`.",
-        heads: &[],
+        heads: &["crates/plan/src/without.rs"],
         types: &[("file system", "crates/model/src/configuration.rs", "FileSystem")],
     },
     Page {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Arg, Args, Command, CommandFactory, Parser};
 use mountmark_findings::advice::{Before, ground};
 use mountmark_record::RunRecord;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::Arguments;
 use crate::common::WrongUse;
 use crate::plan_file;
+use crate::work_options::WorkOptions;
 
 /// The longest answer that is read.
 const MOST: u64 = 64 << 20;
@@ -28,6 +29,36 @@ const HOW: [&str; 5] = ["--also", "--format", "--out", "--again", "--jobs"];
 struct Line {
     #[command(flatten)]
     arguments: Arguments,
+}
+
+/// Old words with new ones in their place: an option's values stand for all that it had, and a work for the whole old one.
+fn put_over(old: &[String], new: &[String]) -> Vec<String> {
+    let split = |words: &[String]| {
+        let (options, command) = words.split_at(words.iter().position(|word| word == "--").unwrap_or(words.len()));
+        (options.to_vec(), command.to_vec())
+    };
+    let ((old, old_command), (new, new_command)) = (split(old), split(new));
+    let name = |word: &String| word.split('=').next().and_then(|word| word.strip_prefix("--")).map(str::to_owned);
+    let named: Vec<String> = new.iter().filter_map(name).collect();
+    let work = WorkOptions::augment_args(Command::new("work"));
+    let is_work = |name: &str| work.get_arguments().any(|one| one.get_long() == Some(name));
+    let is_other_work = !new_command.is_empty() || named.iter().any(|name| name == "suite");
+    let line = Line::command();
+    let takes = |name: &str| {
+        let of = |one: &&Arg| one.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name));
+        line.get_arguments().find(of).is_some_and(|one| one.get_action().takes_values())
+    };
+    let mut words = Vec::new();
+    let mut old = old.into_iter();
+    while let Some(word) = old.next() {
+        let name = name(&word).unwrap_or_default();
+        let value = if takes(&name) && !word.contains('=') { old.next() } else { None };
+        if !named.contains(&name) && !(is_other_work && is_work(&name)) {
+            words.extend(std::iter::once(word).chain(value));
+        }
+    }
+    let command = if is_other_work { new_command } else { old_command };
+    [words, new, command].concat()
 }
 
 /// The words of this command line behind `advise` that say what is asked.
@@ -88,8 +119,7 @@ pub fn load(path: &Path, now: &Arguments) -> Result<(Arguments, Vec<String>, Bef
     let speeds = found["tried"].as_array().into_iter().flatten().filter_map(speed).collect();
     let before = Before { sentence, kernel, name, versions, speeds, ground: ground(&found) };
     let old: Vec<String> = found["words"].as_array().into_iter().flatten().map(field).collect();
-    let (options, command) = old.split_at(old.iter().position(|word| word == "--").unwrap_or(old.len()));
-    let all = [options, &self::words()?, command].concat();
+    let all = put_over(&old, &self::words()?);
     let line = std::iter::once("advise").chain(all.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(line).map_err(|error| wrong(&error.to_string()))?;
     arguments.also.clone_from(&now.also);
@@ -97,4 +127,34 @@ pub fn load(path: &Path, now: &Arguments) -> Result<(Arguments, Vec<String>, Bef
     arguments.store = now.store.clone();
     arguments.jobs = now.jobs;
     Ok((arguments, all, before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(old: &str, new: &str) -> String {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        put_over(&words(old), &words(new)).join(" ")
+    }
+
+    #[test]
+    fn what_is_named_anew_stands_in_the_place_of_what_was() {
+        assert_eq!(over("--suite oltp --fs ext4,xfs --need quota", ""), "--suite oltp --fs ext4,xfs --need quota");
+        assert_eq!(
+            over("--suite oltp --fs ext4,xfs --fs=jfs --seed 2", "--fs btrfs"),
+            "--suite oltp --seed 2 --fs btrfs"
+        );
+        assert_eq!(
+            over("--need=quota --allow unmaintained --suite oltp", "--need reflink --allow=weaker-promises"),
+            "--suite oltp --need reflink --allow=weaker-promises"
+        );
+        assert_eq!(
+            over("--with a --cold --fs ext4 -- sort a", "--kernel sid"),
+            "--with a --cold --fs ext4 --kernel sid -- sort a"
+        );
+        assert_eq!(over("--with a --cold --fs ext4 -- sort a", "-- sort --all b"), "--fs ext4 -- sort --all b");
+        assert_eq!(over("--with a --fs ext4 -- sort a", "--suite oltp"), "--fs ext4 --suite oltp");
+        assert_eq!(over("--suite oltp --size 4GiB", "--with a -- sort a"), "--size 4GiB --with a -- sort a");
+    }
 }

@@ -1,13 +1,14 @@
 //! Which file systems are asked, and which are left out by fact.
 
-use anyhow::{Result, bail};
-use mountmark_findings::advice::LeftOut;
-use mountmark_model::FileSystem;
+use anyhow::{Context, Result, bail};
+use mountmark_findings::Survive;
+use mountmark_findings::advice::{Candidate, LeftOut};
 use mountmark_model::facts::{Fact, Topic};
+use mountmark_model::promises::Level;
+use mountmark_model::{Configuration, FileSystem, TuningOption};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::Arguments;
-use super::race::candidate;
 use crate::common::WrongUse;
 
 /// The file systems that meet the needs, in the user's order or the catalogue's, with what they stand on where the user says so;
@@ -15,8 +16,13 @@ use crate::common::WrongUse;
 pub fn choose(catalogue: &Catalogue, arguments: &Arguments, left_out: &mut Vec<LeftOut>) -> Result<Vec<String>> {
     let mut chosen = Vec::new();
     for text in named(catalogue, arguments)? {
-        match obstacle(filesystem(catalogue, &text)?, arguments) {
-            None => chosen.push(text),
+        let mounted = mounted(&text, arguments);
+        let obstacle = match obstacle(filesystem(catalogue, &text)?, arguments) {
+            None => loses_returned(catalogue, &mounted, arguments)?,
+            found => found,
+        };
+        match obstacle {
+            None => chosen.push(mounted),
             Some(why) => left_out.push(LeftOut { what: text, why }),
         }
     }
@@ -39,9 +45,44 @@ fn named(catalogue: &Catalogue, arguments: &Arguments) -> Result<Vec<String>> {
     Ok(if arguments.fs.is_empty() { all() } else { arguments.fs.clone() })
 }
 
-/// The file system of a text such as `ext4@luks`.
+/// A file system, and what it stands on, with these options.
+pub fn candidate(filesystem: &str, options: &[&str]) -> Candidate {
+    let escaped: Vec<String> = options.iter().map(|option| option.replace(',', "\\,").replace('@', "\\@")).collect();
+    let own = filesystem.split('@').next().unwrap_or(filesystem);
+    // Of `ext4:mount=sync` the options stand behind those that it has.
+    let sign = if own.contains(':') { '+' } else { ':' };
+    let name = match escaped.is_empty() {
+        true => filesystem.to_owned(),
+        false => format!("{own}{sign}{}{}", escaped.join("+"), &filesystem[own.len()..]),
+    };
+    let options = options.iter().map(|option| (*option).to_owned()).collect();
+    Candidate { name, filesystem: filesystem.to_owned(), options }
+}
+
+/// The file system of a text such as `ext4@luks` or `ext4:mount=sync`.
 pub fn filesystem<'a>(catalogue: &'a Catalogue, text: &str) -> Result<&'a FileSystem> {
-    Ok(catalogue.get::<FileSystem>(text.split('@').next().unwrap_or(text))?)
+    Ok(catalogue.get::<FileSystem>(text.split(['@', ':']).next().unwrap_or(text))?)
+}
+
+/// It as it has to be mounted so that what has to survive can: all that returned needs `sync`.
+fn mounted(text: &str, arguments: &Arguments) -> String {
+    match arguments.survive.0 {
+        Some(Survive::EverythingReturned) => candidate(text, &["mount=sync"]).name,
+        _ => text.to_owned(),
+    }
+}
+
+/// Why all that returned does not survive on it, mounted with `sync`: that is known before anything is measured.
+fn loses_returned(catalogue: &Catalogue, text: &str, arguments: &Arguments) -> Result<Option<String>> {
+    let Some(survive @ Survive::EverythingReturned) = arguments.survive.0 else { return Ok(None) };
+    let made = configurations(catalogue, &[text.to_owned()])?;
+    let (promises, undocumented) = made.first().map(Configuration::promises).context("a configuration has a name")?;
+    let why = match undocumented {
+        _ if promises.has(Level::L1) => return Ok(None),
+        Some(reason) => reason,
+        None => format!("its documents do not promise {}", Level::L1),
+    };
+    Ok(Some(format!("--survive {}: {why}; --survive nothing asks it too", survive.name())))
 }
 
 /// Why a file system is not asked, as a sentence's end.
@@ -105,7 +146,7 @@ pub fn told(catalogue: &Catalogue, arguments: &Arguments, chosen: &[String], lef
         let mut options = Vec::new();
         for one in &filesystem(catalogue, name)?.tuning {
             let whole = candidate(name, &[&one.option]).name;
-            match weakens(catalogue, arguments, name, &whole)? {
+            match refused(catalogue, arguments, name, one)? {
                 Some(why) => left.push(format!("left out: {whole}: {why}")),
                 None => options.push(one.option.as_str()),
             }
@@ -124,13 +165,28 @@ pub fn nearest(catalogue: &Catalogue, arguments: &Arguments) -> Option<String> {
     let all = all.into_iter().filter_map(|text| Some((filesystem(catalogue, &text).ok()?, text)));
     let without = all.filter(|(one, _)| general_obstacle(one, arguments).is_none());
     let lacks = without.map(|(one, text)| (text, unmet(one, &arguments.need)));
-    let (nearest, lacks) = lacks.min_by_key(|(_, lacks)| lacks.len())?;
+    let (nearest, lacks) = lacks.min_by_key(|(_, lacks)| lacks.len()).filter(|(_, lacks)| !lacks.is_empty())?;
     Some(format!("the nearest is {nearest}: {}", lacks.join("; ")))
+}
+
+/// Why an option is not tried: it takes away what is needed, or what has to survive. `None` if it does not.
+pub fn refused(
+    catalogue: &Catalogue,
+    arguments: &Arguments,
+    filesystem: &str,
+    option: &TuningOption,
+) -> Result<Option<String>> {
+    let own = &self::filesystem(catalogue, filesystem)?.name;
+    let lost = catalogue.without(own, &option.option).iter().find(|topic| arguments.need.contains(topic));
+    match lost {
+        Some(topic) => Ok(Some(format!("--need {}: it takes that away", topic.title()))),
+        None => weakens(catalogue, arguments, filesystem, &candidate(filesystem, &[&option.option]).name),
+    }
 }
 
 /// Why an option is not tried: it takes away what documents promise of its file system's defaults, or nobody wrote down what
 /// it does to that. `None` if it takes nothing away, or the user needs nothing.
-pub fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, with: &str) -> Result<Option<String>> {
+fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, with: &str) -> Result<Option<String>> {
     if arguments.survive.0.is_none() || arguments.allow.iter().any(|allowed| allowed == WEAKER) {
         return Ok(None);
     }
@@ -146,6 +202,13 @@ pub fn weakens(catalogue: &Catalogue, arguments: &Arguments, filesystem: &str, w
         }
         None => None,
     })
+}
+
+/// What the options of a candidate risk, a sentence's end each.
+pub fn risks(catalogue: &Catalogue, answer: &Candidate) -> Result<Vec<String>> {
+    let tuning = &filesystem(catalogue, &answer.filesystem)?.tuning;
+    let taken = tuning.iter().filter(|one| answer.options.contains(&one.option));
+    Ok(taken.filter_map(|one| Some(format!("{}: {}", one.option, one.risk.as_ref()?))).collect())
 }
 
 /// The value of `--allow` for options that take promises away.

@@ -10,6 +10,7 @@ use mountmark_model::Task;
 use mountmark_model::workload::{OpenSync, Operation, Pattern, Phase, Quantity};
 use mountmark_plan::Catalogue;
 
+use super::race::Track;
 use super::search::Search;
 use crate::commands::crash;
 use crate::commands::run::Stop;
@@ -35,7 +36,8 @@ impl Search<'_> {
         let lines = self.patterns();
         let known = self.power_cuts.iter().any(|cuts| cuts.configuration == candidate.name);
         let Some(survive) = self.arguments.survive.0.filter(|_| !known) else { return Ok(true) };
-        if self.runs.is_over(&format!("what power cuts take on {}", candidate.name)) {
+        let what = format!("what power cuts take on {}", candidate.name);
+        if self.runs.is_over(&what) {
             return Ok(true);
         }
         say!("mountmark: power cuts on {}", candidate.name);
@@ -54,11 +56,12 @@ impl Search<'_> {
             Ok(Some(found)) => found,
             Ok(None) => {
                 self.runs.stopped = Some(stop.code());
+                self.runs.skip(what);
                 return Ok(true);
             }
             // What cannot be tried is known by documents alone.
             Err(error) => {
-                self.runs.not_asked.push(format!("what power cuts take on {}: {error:#}", candidate.name));
+                self.runs.not_asked.push(format!("{what}: {error:#}"));
                 return Ok(true);
             }
         };

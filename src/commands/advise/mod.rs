@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_findings::advice::{Advice, Advised, Candidate, OnMachines, Screened, Tried};
+use mountmark_findings::Survive;
+use mountmark_findings::advice::{Advice, Advised, Candidate, OnMachines};
 use mountmark_findings::why::{explain, say};
-use mountmark_findings::{Gain, Survive};
 use mountmark_lab::SILENCE_LIMIT;
 use mountmark_lab::emulator::Profiler;
 use mountmark_model::facts::Topic;
@@ -36,6 +36,7 @@ use crate::cluster::On;
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::work_options::WorkOptions;
 use crate::written;
+use race::Track;
 use search::Search;
 
 /// Say which file system, made and mounted how, a work should run on, and why
@@ -179,7 +180,8 @@ pub fn run(given: Arguments) -> Result<u8> {
         return Ok(common::DONE);
     }
     let usual = catalogue.list::<FileSystem>().find(|one| one.usual && arguments.fs.is_empty());
-    let usual = usual.and_then(|one| chosen.iter().find(|name| **name == one.name));
+    let is_of = |text: &&String, one: &FileSystem| text.split(':').next() == Some(one.name.as_str());
+    let usual = usual.and_then(|one| chosen.iter().find(|text| is_of(text, one)));
     let found = search.all(&catalogue, &chosen, usual.unwrap_or(first))?;
     let Some(answer) = found else {
         if let Some(code) = search.runs.stopped {
@@ -204,10 +206,7 @@ pub fn run(given: Arguments) -> Result<u8> {
 /// The answer with all its evidence.
 fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, answer: Candidate) -> Result<Advice> {
     let (name, simplest) = (answer.name.clone(), search.simplest.clone());
-    let second = search.race.second(&answer);
-    if let Some(second) = &second {
-        search.survives(catalogue, second)?;
-    }
+    let second = search.second.clone();
     let others = turns::compared(&answer, second.as_ref(), &simplest);
     let (costs, why) = of_profiles(catalogue, search, &answer, second.as_ref(), &others)?;
     let turns = turns::ask(search, &answer, &others)?;
@@ -217,15 +216,10 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
     let gain = |other: &str| gains.get(other).copied();
     let own: Vec<Configuration> = configurations(catalogue, std::slice::from_ref(&name))?;
     let made = own.first().context("a configuration has a name")?;
-    let run = search.runs.latest.as_ref().context("something was measured")?;
+    let over = search.race.over(&simplest, &name).filter(|_| name != simplest);
+    let run = search.runs.of(&name).context("the answer was measured")?;
     let findings = mountmark_findings::findings(run, &mountmark_findings::Options::default());
     let disk = run.plan.cells.first().map(|cell| cell.disk.name.clone()).unwrap_or_default();
-    let beside = |candidate: &Candidate| {
-        let gain = if candidate.name == name { Some(Gain::NONE) } else { gain(&candidate.name).map(Gain::inverse) };
-        Some(search.race.tried(candidate, gain?))
-    };
-    let mut tried: Vec<Tried> = search.race.tried.iter().filter_map(beside).collect();
-    tried.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
     Ok(Advice {
         work: search.work(),
         machine: arguments.machine.clone(),
@@ -237,9 +231,11 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         scale: search.scale(),
         needs: candidates::needs(arguments),
         recipe: recipe::of(made),
-        risks: risks(&search.race.screened, &answer),
-        over_simplest: gain(&simplest),
-        over_defaults: gain(&answer.filesystem).filter(|_| !answer.options.is_empty()),
+        risks: candidates::risks(catalogue, &answer)?,
+        instead_of: search.instead_of(),
+        over_simplest: over,
+        over_defaults: if answer.filesystem == simplest { over } else { gain(&answer.filesystem) }
+            .filter(|_| !answer.options.is_empty()),
         second: second.as_ref().and_then(|second| Some(search.race.tried(second, gain(&second.name)?))),
         after_cut: mountmark_findings::after_cut(&findings, &name).unwrap_or_default(),
         known_faults: mountmark_findings::known_faults(&findings, &name),
@@ -248,10 +244,10 @@ fn advice(catalogue: &Catalogue, arguments: &Arguments, search: &mut Search, ans
         turns,
         costs,
         screened: search.race.screened.clone(),
-        tried,
+        tried: search.race.beside(&name, &simplest, over),
         left_out: search.race.left_out.clone(),
         not_asked: search.runs.not_asked.clone(),
-        cells: search.runs.cells,
+        cells: search.runs.cells(),
         runs: search.runs.names.clone(),
         confirm: confirm.ok(),
         versions: search.runs.versions.clone(),
@@ -276,13 +272,6 @@ fn of_profiles(
     Ok((costs, why.unwrap_or_default()))
 }
 
-/// What the options of the answer risk.
-fn risks(screened: &[Screened], answer: &Candidate) -> Vec<String> {
-    let is_taken = |one: &&Screened| one.filesystem == answer.filesystem && answer.options.contains(&one.option);
-    let risk = |one: &Screened| Some(format!("{}: {}", one.option, one.risk.as_ref()?));
-    screened.iter().filter(is_taken).filter_map(risk).collect()
-}
-
 /// The largest differences between two configurations of a run that has profiles, a sentence each.
 fn reasons(search: &mut Search, run: RunRecord, pair: [&str; 2]) -> Result<Vec<String>> {
     let run = run.of_configurations(|name| pair.contains(&name));
@@ -298,6 +287,7 @@ fn reasons(search: &mut Search, run: RunRecord, pair: [&str; 2]) -> Result<Vec<S
         why::Outcome::Fault(fault) => vec![fault],
         why::Outcome::Stopped => {
             search.runs.stopped = Some(stop.code());
+            search.runs.skip("why it is faster".to_owned());
             Vec::new()
         }
     })

@@ -9,34 +9,17 @@ use mountmark_findings::advice::{self, Candidate, LeftOut, Screened, Speeds, Tri
 use mountmark_model::{TuningOption, counted};
 use mountmark_stats::screening;
 
+use super::candidates::candidate;
+
 /// An option that makes less than this difference in the screening is not looked at again: a logarithm.
 const SCREENED: f64 = 0.005;
 
 /// Options of a file system whose combinations are foretold: the ones that gain most.
 const COMBINED: usize = 6;
 
-/// A configuration that is foretold to be so much slower than the fastest is not looked at again: a logarithm. What options do
-/// together differs from the sum of what they do.
-const REACH: f64 = 0.15;
-
 /// Shares of the budget after which no screening, and no further repeats, begin. The rest is for power cuts and situations.
 const SCREENING: f64 = 0.45;
 const NARROWING: f64 = 0.7;
-
-/// Configurations that are left when repeats are no longer doubled for half of them.
-const FEW: usize = 4;
-
-/// Repeats before which the neighbours of the fastest take part.
-const NEIGHBOURS: u32 = 4;
-
-/// Repeats after which it ends, unless nothing is [`CLOSE`] before.
-const MOST_REPEATS: u32 = 32;
-
-/// Repeats for which room is kept when it is decided how many configurations take part.
-const USUAL_REPEATS: u32 = 8;
-
-/// It ends earlier if no configuration that is left can be faster by more: a ratio.
-const CLOSE: f64 = 1.02;
 
 /// What measures configurations, within a budget.
 pub trait Track {
@@ -48,6 +31,9 @@ pub trait Track {
 
     /// Notes what was not asked, as there was no room.
     fn skip(&mut self, what: String);
+
+    /// Takes back what [`Track::skip`] noted: it was asked after all.
+    fn asked(&mut self, what: &str);
 }
 
 /// What a run measured.
@@ -72,6 +58,8 @@ pub struct Race {
     worth: Vec<(Candidate, f64)>,
     /// Options that go with others, by file system, in the catalogue's order.
     joint: BTreeMap<String, Vec<String>>,
+    /// File systems whose options were not screened, as there was no room: how many go with no other.
+    unscreened: BTreeMap<String, usize>,
 }
 
 impl Race {
@@ -87,6 +75,14 @@ impl Race {
         let gains = advice::gains(&self.speeds, &pairs, self.searched());
         let known = others().zip(gains).filter(|(other, _)| *other != name);
         known.filter_map(|(other, gain)| Some((other.to_owned(), gain?))).collect()
+    }
+
+    /// How much faster this one is than `simplest`, as the answer was decided: of all that was searched as one family.
+    pub fn over(&self, simplest: &str, name: &str) -> Option<Gain> {
+        let all = || self.speeds.keys().map(String::as_str);
+        let pairs: Vec<(&str, &str)> = all().map(|one| (one, simplest)).collect();
+        let gains = advice::gains(&self.speeds, &pairs, self.searched());
+        all().zip(gains).find(|(one, _)| *one == name)?.1
     }
 
     /// Whether a configuration was left out.
@@ -139,11 +135,13 @@ impl Race {
             return Ok(true);
         }
         if new(&all) > room {
-            track.skip(format!("what {} of {filesystem} do", counted(options.len(), "option")));
+            track.skip(options_of(filesystem, options.len()));
+            self.unscreened.insert(filesystem.to_owned(), alone.len());
             return Ok(true);
         }
         say!("mountmark: screening of options: {} of {filesystem}", counted(all.len(), "configuration"));
         if !self.measure(track, &all, 1)? {
+            track.skip(options_of(filesystem, options.len()));
             return Ok(false);
         }
         let by_itself = |one: &&TuningOption| {
@@ -203,90 +201,6 @@ impl Race {
         *self.speeds.get(name)?.first()?
     }
 
-    /// What is worth more repeats: what may be the fastest, as many as there is time for, with what the answer is compared with.
-    fn promising(&self, track: &dyn Track, simplest: &str) -> Vec<Candidate> {
-        let mut worth: Vec<&(Candidate, f64)> = self.worth.iter().filter(|(one, _)| !self.is_out(&one.name)).collect();
-        worth.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let Some((fastest, best)) = worth.first() else { return Vec::new() };
-        // Two repeats of each, and more of few.
-        let few = (FEW + 2) * (USUAL_REPEATS as usize - 2);
-        let most = (track.room(NARROWING).saturating_sub(few) / 2).max(FEW);
-        let second = worth.iter().find(|(one, _)| one.filesystem != fastest.filesystem).map(|(one, _)| &one.name);
-        let is_kept = |(place, (one, speed)): &(usize, &(Candidate, f64))| {
-            *place < most && best - speed <= REACH
-                || one.name == simplest
-                || one.name == fastest.filesystem
-                || Some(&one.name) == second
-        };
-        worth.into_iter().enumerate().filter(is_kept).map(|(_, (one, _))| one.clone()).collect()
-    }
-
-    /// Measures half of what is worth it, the faster ones, in twice the repeats, until few are left.
-    pub fn narrow(&mut self, track: &mut dyn Track, simplest: &str) -> Result<Vec<Candidate>> {
-        let mut left = self.promising(track, simplest);
-        let mut repeats = 2;
-        loop {
-            let known = |one: &Candidate| self.speeds.get(&one.name).map_or(0, Vec::len);
-            let new: usize = left.iter().map(|one| (repeats as usize).saturating_sub(known(one))).sum();
-            if new > track.room(NARROWING) {
-                track.skip(format!("{} in {repeats} repeats", counted(left.len(), "configuration")));
-                return Ok(left);
-            }
-            say!("mountmark: {} in {}", counted(left.len(), "configuration"), counted(repeats as usize, "repeat"));
-            if !self.measure(track, &left, repeats)? {
-                return Ok(left);
-            }
-            self.say_best();
-            if repeats >= MOST_REPEATS || repeats >= USUAL_REPEATS && self.is_clear(&left) {
-                return Ok(left);
-            }
-            let neighbours = if repeats < NEIGHBOURS { self.neighbours(&left) } else { Vec::new() };
-            left = self.faster_half(&left, simplest);
-            left.extend(neighbours);
-            repeats *= 2;
-        }
-    }
-
-    /// Whether the fastest is known well enough: each other is shown to be slower, or is as good.
-    fn is_clear(&self, left: &[Candidate]) -> bool {
-        let order = advice::in_order(&self.speeds, left);
-        let Some((fastest, others)) = order.split_first() else { return true };
-        let pairs: Vec<(&str, &str)> = others.iter().map(|one| (one.name.as_str(), fastest.name.as_str())).collect();
-        let gains = advice::gains(&self.speeds, &pairs, 1);
-        let is_close = |gain: &Gain| gain.interval.is_some_and(|interval| interval.high <= CLOSE);
-        gains.iter().flatten().all(|gain| gain.shown && gain.ratio < 1.0 || is_close(gain))
-    }
-
-    /// The fastest with one option more or less: what options do together is more than the sum of what each does.
-    fn neighbours(&self, left: &[Candidate]) -> Vec<Candidate> {
-        let order = advice::in_order(&self.speeds, left);
-        let Some(fastest) = order.first() else { return Vec::new() };
-        let all = self.joint.get(&fastest.filesystem).map_or(&[][..], Vec::as_slice);
-        if !fastest.options.iter().all(|option| all.contains(option)) {
-            return Vec::new();
-        }
-        let turned = |turned: &String| {
-            let is_on = |option: &&String| fastest.options.contains(option) != (*option == turned);
-            let options: Vec<&str> = all.iter().filter(is_on).map(String::as_str).collect();
-            candidate(&fastest.filesystem, &options)
-        };
-        let is_new = |one: &Candidate| !left.contains(one) && !self.is_out(&one.name);
-        all.iter().map(turned).filter(is_new).collect()
-    }
-
-    /// The faster half, with what the answer has to be compared with: the simplest, and the defaults of the fastest.
-    fn faster_half(&self, left: &[Candidate], simplest: &str) -> Vec<Candidate> {
-        let order = advice::in_order(&self.speeds, left);
-        let half = order.len().div_ceil(2).max(FEW);
-        let fastest = order.first().map(|first| first.filesystem.clone()).unwrap_or_default();
-        // The fastest of another file system: the answer says how far it is behind.
-        let second = order.iter().find(|one| one.filesystem != fastest).map(|one| one.name.clone());
-        let is_kept = |(place, one): &(usize, &&Candidate)| {
-            *place < half || one.name == simplest || one.name == fastest || Some(&one.name) == second.as_ref()
-        };
-        order.iter().enumerate().filter(is_kept).map(|(_, one)| (*one).clone()).collect()
-    }
-
     /// The fastest configuration of another file system.
     pub fn second(&self, answer: &Candidate) -> Option<Candidate> {
         let most = self.speeds.get(&answer.name)?.len();
@@ -303,6 +217,20 @@ impl Race {
         let speeds = &self.speeds[&candidate.name];
         let speed = speeds.first().copied().flatten().map(f64::exp);
         Tried { configuration: candidate.name.clone(), repeats: speeds.len(), gain, speed }
+    }
+
+    /// All that was measured beside the answer, the fastest first; of the simplest it is known how far the answer is ahead.
+    pub fn beside(&self, answer: &str, simplest: &str, over: Option<Gain>) -> Vec<Tried> {
+        let gains = self.gains_of(answer);
+        let gain = |name: &str| match name {
+            _ if name == answer => Some(Gain::NONE),
+            _ if name == simplest => over.map(Gain::inverse),
+            _ => gains.get(name).copied().map(Gain::inverse),
+        };
+        let all = self.tried.iter().filter_map(|one| Some(self.tried(one, gain(&one.name)?)));
+        let mut all: Vec<Tried> = all.collect();
+        all.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
+        all
     }
 
     /// How it stands.
@@ -327,16 +255,9 @@ impl Race {
     }
 }
 
-/// A file system, and what it stands on, with these options.
-pub fn candidate(filesystem: &str, options: &[&str]) -> Candidate {
-    let escaped: Vec<String> = options.iter().map(|option| option.replace(',', "\\,").replace('@', "\\@")).collect();
-    let own = filesystem.split('@').next().unwrap_or(filesystem);
-    let name = match escaped.is_empty() {
-        true => filesystem.to_owned(),
-        false => format!("{own}:{}{}", escaped.join("+"), &filesystem[own.len()..]),
-    };
-    let options = options.iter().map(|option| (*option).to_owned()).collect();
-    Candidate { name, filesystem: filesystem.to_owned(), options }
+/// What a screening asks, a sentence's end.
+fn options_of(filesystem: &str, count: usize) -> String {
+    format!("what {} of {filesystem} do", counted(count, "option"))
 }
 
 /// A file system with those of its options that are on.
@@ -345,5 +266,6 @@ fn chosen(filesystem: &str, options: &[&TuningOption], on: &[bool]) -> Candidate
     candidate(filesystem, &with.collect::<Vec<_>>())
 }
 
+mod narrow;
 #[cfg(test)]
 mod tests;

@@ -82,6 +82,9 @@ pub fn confirm(catalogue: &Catalogue, search: &Search, answer: &str, others: &[S
     let mut words: Vec<String> = ["sudo", "mountmark", "run", "--lab", real.name()].map(str::to_owned).into();
     words.extend(["--device".into(), "/dev/DEVICE".into(), "--fs".into(), both.join(",")]);
     words.extend(["--precision".into(), "2%".into(), "--scale".into(), search.scale()]);
+    for (option, value) in [("--fill", &arguments.room), ("--age", &arguments.age)] {
+        words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
+    }
     if let Some(file) = arguments.also.iter().find(|path| path.extension().is_some_and(|ending| ending == "json")) {
         words.extend(["--advice".into(), file.display().to_string()]);
     }

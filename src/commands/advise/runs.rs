@@ -1,11 +1,11 @@
 //! The runs of a search: how they are asked for, how long they take, and what does not fit in the budget.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use mountmark_cells::Plan;
-use mountmark_findings::advice::{self, Candidate, LeftOut};
+use mountmark_findings::advice::{self, Candidate, LeftOut, Unmeasured};
 use mountmark_model::Bytes;
 use mountmark_record::{CellRecord, RunRecord, Timestamp};
 
@@ -23,10 +23,12 @@ pub struct Runs<'a> {
     pub not_asked: Vec<String>,
     /// Names of the runs.
     pub names: Vec<String>,
-    /// Cells of all runs, those from the shelf included.
-    pub cells: usize,
-    /// The last run of the search itself.
-    pub latest: Option<RunRecord>,
+    /// Cells of all runs, those from the shelf included, each by its key.
+    cells: BTreeSet<String>,
+    /// The runs of the search itself.
+    searched: Vec<RunRecord>,
+    /// Tasks that no file system could do with its defaults.
+    pub unmeasured: Vec<Unmeasured>,
     /// Versions of what the search itself was measured with, of all its runs.
     pub versions: BTreeMap<String, String>,
     /// The exit code, once the user has stopped it.
@@ -48,8 +50,9 @@ impl<'a> Runs<'a> {
             arguments,
             not_asked: Vec::new(),
             names: Vec::new(),
-            cells: 0,
-            latest: None,
+            cells: BTreeSet::new(),
+            searched: Vec::new(),
+            unmeasured: Vec::new(),
             versions: BTreeMap::new(),
             stopped: None,
             scale: None,
@@ -62,9 +65,24 @@ impl<'a> Runs<'a> {
         }
     }
 
+    /// How many cells were measured, now or before.
+    pub fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The last run of the search itself.
+    pub fn latest(&self) -> Option<&RunRecord> {
+        self.searched.last()
+    }
+
+    /// The last run of the search that measured this configuration.
+    pub fn of(&self, name: &str) -> Option<&RunRecord> {
+        self.searched.iter().rev().find(|run| run.cells.iter().any(|cell| cell.configuration == name))
+    }
+
     /// The last plan of the search, for what it is measured on.
     pub fn plan(&self) -> Option<&Plan> {
-        self.latest.as_ref().map(|run| &run.plan)
+        self.latest().map(|run| &run.plan)
     }
 
     /// Whether nothing more is asked, as the user stopped it, or as the time is over; then `what` was not asked.
@@ -147,7 +165,12 @@ impl<'a> Runs<'a> {
                 if fresh >= PACE || self.pace.is_none() && fresh > 0 {
                     self.pace = Some(begin.elapsed().as_secs_f64() / fresh as f64);
                 }
-                self.cells += run.cells.len();
+                // Of what is on no shelf each cell is another.
+                let key = |cell: &CellRecord| match cell.environment.key.as_str() {
+                    "" => format!("{} {}", run.id, cell.index),
+                    key => key.to_owned(),
+                };
+                self.cells.extend(run.cells.iter().map(key));
                 let size = run.plan.cells.first().map(|cell| cell.disk_size);
                 self.disk_size = self.disk_size.or(size.filter(|_| !more.contains(&"--scale")));
                 self.names.push(run.id.to_string());
@@ -161,6 +184,17 @@ impl<'a> Runs<'a> {
     }
 }
 
+impl Runs<'_> {
+    /// Tasks that failed on all: the answer is about the others. Where none is left, all file systems are left out.
+    fn note_unmeasured(&mut self, run: &RunRecord) {
+        self.unmeasured = advice::unmeasured(run);
+        for Unmeasured { task, reason } in &self.unmeasured {
+            let reason = reason.as_deref().unwrap_or("no reason is known").trim_end_matches('.');
+            self.not_asked.push(format!("task {task}, which no file system could do: {reason}"));
+        }
+    }
+}
+
 impl Track for Runs<'_> {
     fn measure(&mut self, candidates: &[Candidate], repeats: u32) -> Result<Option<Measured>> {
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.name.clone()).collect();
@@ -169,10 +203,13 @@ impl Track for Runs<'_> {
             what: name.clone(),
             why: reason.trim_end_matches('.').to_owned(),
         };
-        let speeds = advice::speeds(&run)?;
+        if self.searched.is_empty() {
+            self.note_unmeasured(&run);
+        }
+        let speeds = advice::speeds(&run, &self.unmeasured)?;
         let skipped = run.plan.skipped.iter().map(skipped).collect();
         self.versions.extend(again::versions(&run));
-        self.latest = Some(run);
+        self.searched.push(run);
         Ok(Some(Measured { speeds, skipped }))
     }
 
@@ -188,5 +225,9 @@ impl Track for Runs<'_> {
     fn skip(&mut self, what: String) {
         let why = if self.stopped.is_some() { "it was stopped before" } else { "the budget is used" };
         self.not_asked.push(format!("{what}: {why}"));
+    }
+
+    fn asked(&mut self, what: &str) {
+        self.not_asked.retain(|line| line.strip_prefix(what).is_none_or(|rest| !rest.starts_with(": ")));
     }
 }

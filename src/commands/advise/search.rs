@@ -11,8 +11,8 @@ use mountmark_plan::{Catalogue, configurations};
 use mountmark_record::TaskOutcome;
 
 use super::Arguments;
-use super::candidates::{self, say_left_out};
-use super::race::{Race, candidate};
+use super::candidates::{self, candidate, say_left_out};
+use super::race::Race;
 use super::runs::Runs;
 
 /// A search under way.
@@ -20,8 +20,11 @@ pub struct Search<'a> {
     pub arguments: &'a Arguments,
     pub runs: Runs<'a>,
     pub race: Race,
-    /// What is taken if nothing is better.
+    /// What is taken if nothing is better, and what would be if it were not left out.
     pub simplest: String,
+    pub usual: String,
+    /// The fastest on another file system than the answer.
+    pub second: Option<Candidate>,
     /// What power cuts showed, the answer first.
     pub power_cuts: Vec<PowerCuts>,
 }
@@ -29,7 +32,8 @@ pub struct Search<'a> {
 impl<'a> Search<'a> {
     pub fn new(arguments: &'a Arguments) -> Search<'a> {
         let (runs, race) = (Runs::new(arguments), Race::default());
-        Search { arguments, runs, race, simplest: String::new(), power_cuts: Vec::new() }
+        let (simplest, usual) = (String::new(), String::new());
+        Search { arguments, runs, race, simplest, usual, second: None, power_cuts: Vec::new() }
     }
 
     /// The suite, or the command.
@@ -45,6 +49,7 @@ impl<'a> Search<'a> {
     /// The candidate to take of these file systems; `None` if nothing could be measured, or nothing is safe enough: it is said.
     /// `usual` is taken if nothing is better, or else the first that is safe.
     pub fn all(&mut self, catalogue: &Catalogue, filesystems: &[String], usual: &str) -> Result<Option<Candidate>> {
+        usual.clone_into(&mut self.usual);
         self.runs.choose_scale(usual)?;
         let defaults: Vec<Candidate> = filesystems.iter().map(|name| candidate(name, &[])).collect();
         say!("mountmark: {} with their defaults", counted(defaults.len(), "file system"));
@@ -75,20 +80,52 @@ impl<'a> Search<'a> {
                 continue;
             }
             let options = self.safe_options(catalogue, &name)?;
-            if !self.race.screen(&mut self.runs, &name, &options)? {
-                break;
-            }
+            // If the user stopped it, the others are said to be not asked.
+            self.race.screen(&mut self.runs, &name, &options)?;
         }
-        let mut left = self.race.narrow(&mut self.runs, &simplest)?;
-        // What has to survive is tried, not only read.
-        while let Some(answer) = advice::decide(&self.race.speeds, &left, &simplest, self.race.searched()).cloned() {
+        let left = self.race.narrow(&mut self.runs, &simplest)?;
+        self.race.leave_out_interrupted();
+        self.decided(catalogue, left, filesystems)
+    }
+
+    /// The answer of what is left. What has to survive is tried, not only read.
+    fn decided(
+        &mut self,
+        catalogue: &Catalogue,
+        mut left: Vec<Candidate>,
+        filesystems: &[String],
+    ) -> Result<Option<Candidate>> {
+        while let Some(simplest) = advice::simplest(&self.race.speeds, &left, &self.simplest, filesystems).cloned() {
+            self.simplest = simplest.name;
+            let answer = advice::decide(&self.race.speeds, &left, &self.simplest, self.race.searched());
+            let Some(answer) = answer.cloned() else { break };
             if self.survives(catalogue, &answer)? {
-                return Ok(Some(answer));
+                self.second = self.find_second(catalogue, &answer)?;
+                // The simplest may be the second, too.
+                if !self.race.is_out(&self.simplest) {
+                    return Ok(Some(answer));
+                }
             }
-            left.retain(|candidate| *candidate != answer);
+            left.retain(|candidate| !self.race.is_out(&candidate.name));
         }
         say_left_out(&self.race.left_out);
         Ok(None)
+    }
+
+    /// The fastest on another file system. One that loses what has to survive is left out, and the next is it.
+    fn find_second(&mut self, catalogue: &Catalogue, answer: &Candidate) -> Result<Option<Candidate>> {
+        while let Some(second) = self.race.second(answer) {
+            if self.survives(catalogue, &second)? {
+                return Ok(Some(second));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What would be taken if nothing were better, and why it is left out; `None` if it is not.
+    pub fn instead_of(&self) -> Option<LeftOut> {
+        let is_usual = |left: &&LeftOut| left.what == self.usual;
+        self.race.left_out.iter().find(is_usual).filter(|_| self.simplest != self.usual).cloned()
     }
 
     /// The options of a file system with which what has to survive survives; the others are left out.
@@ -96,8 +133,8 @@ impl<'a> Search<'a> {
         let tuning = &candidates::filesystem(catalogue, name)?.tuning;
         let of = |one: &TuningOption| candidate(name, &[&one.option]);
         let single: Vec<Candidate> = tuning.iter().map(of).collect();
-        for one in &single {
-            if let Some(why) = candidates::weakens(catalogue, self.arguments, name, &one.name)? {
+        for (one, option) in single.iter().zip(tuning) {
+            if let Some(why) = candidates::refused(catalogue, self.arguments, name, option)? {
                 self.race.left_out.push(LeftOut { what: one.name.clone(), why });
             }
         }
@@ -107,7 +144,7 @@ impl<'a> Search<'a> {
 
     /// Leaves out those of `candidates` on which what is wanted does not survive, by documents and by power cuts.
     fn leave_out_unsafe(&mut self, catalogue: &Catalogue, candidates: &[Candidate]) -> Result<()> {
-        let (Some(survive), Some(run)) = (self.arguments.survive.0, &self.runs.latest) else { return Ok(()) };
+        let (Some(survive), Some(run)) = (self.arguments.survive.0, self.runs.latest()) else { return Ok(()) };
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.name.clone()).collect();
         // Of those that were not measured it is known by what is written.
         let planned = configurations(catalogue, &names)?;
@@ -130,7 +167,7 @@ impl<'a> Search<'a> {
 
     /// Leaves out those that have no speed, each with what failed on it in the last run.
     fn leave_out_failed(&mut self) {
-        for cell in self.runs.latest.iter().flat_map(|run| &run.cells) {
+        for cell in self.runs.latest().iter().flat_map(|run| &run.cells) {
             let name = &cell.configuration;
             let has_speed = self.race.speeds.get(name).is_some_and(|speeds| speeds.iter().any(Option::is_some));
             let tasks = cell.outcomes.iter().filter(|one| one.outcome.is_failed());

@@ -1,12 +1,13 @@
 //! When the answer would be another: the same work in other situations.
 
 use anyhow::Result;
-use mountmark_findings::advice::{self, Candidate, OnMachines, Speeds, Turn};
+use mountmark_findings::advice::{self, Candidate, OnMachines, Order, Speeds, Turn, Unmeasured};
 use mountmark_findings::over_all_tasks;
 use mountmark_model::Bytes;
 use mountmark_plan::{Catalogue, fill_percent};
 use mountmark_record::RunRecord;
 
+use super::race::Track;
 use super::search::Search;
 use crate::costs::CostsOptions;
 
@@ -61,7 +62,11 @@ pub fn profiled(search: &mut Search, answer: &Candidate, others: &[String]) -> R
         return Ok(None);
     }
     say!("mountmark: looking for what makes the difference");
-    search.runs.beside(&names, 1, &["--profile"])
+    let found = search.runs.beside(&names, 1, &["--profile"])?;
+    if found.is_none() {
+        search.runs.skip(what);
+    }
+    Ok(found)
 }
 
 /// What [`on_machines`] asks.
@@ -76,8 +81,12 @@ pub fn on_machines(
     others: &[String],
 ) -> Result<Vec<OnMachines>> {
     let asked = CostsOptions::default().asked(catalogue, &search.arguments.store.open_read_only()?, run)?;
+    let gains = search.race.gains_of(&answer.name);
+    let leads = |beside: &String| gains.get(beside).is_some_and(|gain| advice::order(gain) == Order::Holds);
     let mut found = Vec::new();
-    for beside in others {
+    let (ahead, level): (Vec<&String>, Vec<&String>) = others.iter().partition(|beside| leads(beside));
+    search.runs.not_asked.extend(level.iter().map(|beside| format!("{WHAT}, beside {beside}: {NONE_SHOWN}")));
+    for beside in ahead {
         match over_all_tasks(run, &asked, &answer.name, beside) {
             Some(survival) => found.push(OnMachines { beside: beside.clone(), survival }),
             None => search.runs.not_asked.push(format!("{WHAT}, beside {beside}: {NO_LEAD}")),
@@ -85,6 +94,9 @@ pub fn on_machines(
     }
     Ok(found)
 }
+
+/// Why nobody asks for machines' costs.
+const NONE_SHOWN: &str = "the search shows no lead of the answer";
 
 /// Why nothing is known of machines' costs.
 const NO_LEAD: &str = "the repeat that was profiled has no lead of the answer that could be asked about";
@@ -98,15 +110,19 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
     let situations = situations(search);
     let (mut all, mut asked) = (Speeds::new(), Vec::new());
     for situation in situations {
-        let cells = names.len() * REPEATS as usize;
-        if search.runs.does_not_fit(cells, situation.longer, &format!("with {}", situation.name)) {
+        let (cells, what) = (names.len() * REPEATS as usize, format!("with {}", situation.name));
+        if search.runs.does_not_fit(cells, situation.longer, &what) {
             continue;
         }
-        say!("mountmark: with {}", situation.name);
+        say!("mountmark: {what}");
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
         let found = match search.runs.beside(&names, REPEATS, &words) {
-            Ok(Some(run)) => speeds(&run, situation.ram),
-            Ok(None) => break,
+            Ok(Some(run)) => speeds(&run, situation.ram, &search.runs.unmeasured),
+            // The others are said to be not asked, as this one.
+            Ok(None) => {
+                search.runs.skip(what);
+                continue;
+            }
             Err(error) => Err(error),
         };
         match found {
@@ -114,7 +130,7 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
                 all.extend(found.into_iter().map(|(name, speeds)| (in_situation(&situation.name, &name), speeds)));
             }
             Err(error) => {
-                search.runs.not_asked.push(format!("with {}: {error:#}", situation.name));
+                search.runs.not_asked.push(format!("{what}: {error:#}"));
                 continue;
             }
         }
@@ -125,7 +141,13 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
     let pairs: Vec<[String; 2]> = asked.iter().map(both).collect();
     let pairs: Vec<(&str, &str)> = pairs.iter().map(|[one, other]| (one.as_str(), other.as_str())).collect();
     let mut turns = Vec::new();
-    for ((situation, beside), gain) in asked.iter().zip(advice::gains(&all, &pairs, pairs.len())) {
+    // Each situation has its noise.
+    let place = |(situation, other): &(String, String)| {
+        let first = asked.iter().position(|(known, _)| known == situation);
+        (first.unwrap_or_default(), others.iter().position(|known| known == other).unwrap_or_default())
+    };
+    let places: Vec<(usize, usize)> = asked.iter().map(place).collect();
+    for ((situation, beside), gain) in asked.iter().zip(advice::gains_in(&all, &pairs, &places, pairs.len())) {
         match gain {
             Some(gain) => {
                 let (situation, beside) = (situation.clone(), beside.clone());
@@ -140,10 +162,10 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
 }
 
 /// The speeds of a run, or of its point with so much memory.
-fn speeds(run: &RunRecord, ram: Option<u64>) -> Result<Speeds> {
+fn speeds(run: &RunRecord, ram: Option<u64>, unmeasured: &[Unmeasured]) -> Result<Speeds> {
     let points = || run.plan.vary.iter().flat_map(|vary| &vary.points);
     let point = ram.and_then(|ram| points().find(|point| point.value as u64 == ram));
-    Ok(advice::speeds_at(run, point.map(|point| point.text.as_str()))?)
+    Ok(advice::speeds_at(run, point.map(|point| point.text.as_str()), unmeasured)?)
 }
 
 /// What a configuration is called in a situation.

@@ -18,6 +18,8 @@ pub struct Answer {
     work: String,
     name: String,
     others: Vec<Foretold>,
+    /// How full it was, its history and the scale of the work.
+    ground: [(&'static str, Option<String>); 3],
 }
 
 impl Answer {
@@ -37,15 +39,29 @@ impl Answer {
         let mut others: Vec<Foretold> = [second, simplest].into_iter().filter_map(foretold).collect();
         others.dedup_by(|one, other| one.name == other.name);
         let (work, name) = (text(&found["work"]), text(&found["answer"]["name"]));
-        Ok(Answer { file: path.display().to_string(), work, name, others })
+        let ground = [("--fill", "room"), ("--age", "age"), ("--scale", "scale")]
+            .map(|(option, field)| (option, found[field].as_str().map(str::to_owned)));
+        Ok(Answer { file: path.display().to_string(), work, name, others, ground })
     }
 
-    /// Refuses a plan of other work, and one that does not measure the answer beside what it was compared with.
-    pub fn check(&mut self, plan: &Plan, command: Option<String>) -> Result<()> {
+    /// Refuses a plan of other work, of a file system that is full or old otherwise, and one that does not measure the answer
+    /// beside what it was compared with.
+    pub fn check(&mut self, plan: &Plan, command: Option<String>, held: [Option<&str>; 2]) -> Result<()> {
         let wrong = |reason: String| WrongUse(format!("--advice {}: {reason}", self.file));
         let work = command.unwrap_or_else(|| plan.suite.clone());
         if work != self.work {
             bail!(wrong(format!("it is about {}, and this run is about {work}", self.work)));
+        }
+        let scale = plan.scale.to_string();
+        for ((option, asked), here) in self.ground.iter().zip(held.into_iter().chain([Some(scale.as_str())])) {
+            // An older answer has no scale.
+            let is_known = *option != "--scale" || asked.is_some();
+            if is_known && plain(asked.as_deref()) != plain(here) {
+                bail!(wrong(match asked {
+                    Some(asked) => format!("it was asked with {option} {asked}: say so here too"),
+                    None => format!("it was asked without {option}: leave it out here"),
+                }));
+            }
         }
         let is_there = |name: &String| plan.configurations.contains(name);
         if !is_there(&self.name) || !self.others.iter().any(|other| is_there(&other.name)) {
@@ -65,4 +81,9 @@ impl Answer {
             say!("mountmark: {sentence}");
         }
     }
+}
+
+/// A share as `80%` and `80` have it.
+fn plain(text: Option<&str>) -> Option<&str> {
+    text.map(|text| text.trim().trim_end_matches('%'))
 }

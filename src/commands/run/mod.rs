@@ -174,7 +174,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let answer = arguments.advice.as_deref().map(Answer::load).transpose()?;
     let code = measured(&arguments, &|session, plan| {
         let mut answer = answer.clone();
-        answer.iter_mut().try_for_each(|answer| answer.check(plan, arguments.work.line()))?;
+        let held = [arguments.fill.as_deref(), arguments.age.as_deref()];
+        answer.iter_mut().try_for_each(|answer| answer.check(plan, arguments.work.line(), held))?;
         let ended = session.begin_unseen(plan, &common::own_command_line())?;
         ended.map_or_else(
             |code| Ok(Err(code)),

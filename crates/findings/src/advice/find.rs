@@ -1,69 +1,21 @@
 //! What a search over configurations found, and how it decides.
-//!
-//! A configuration's speed is the geometric mean over the work's tasks. All are compared in pairs within a repeat, whose
-//! workload and conditions are the same, and tested as verdicts are (`verdicts::find::contrast`). The error is divided by the
-//! number of configurations that the whole search has measured: the best of many looks better than it is. That is
-//! Bonferroni's correction, since what a search drops on its way counts too.
 
 pub(super) mod before;
 pub(super) mod decide;
+pub(super) mod gains;
 pub(super) mod speeds;
 
 use std::collections::BTreeMap;
 
 use mountmark_crash::campaign::{Campaign, Standing};
 use mountmark_model::promises::Level;
-use mountmark_stats::distribution::t_tails;
-use mountmark_stats::interval::Interval;
-use mountmark_stats::summary::mean;
 use serde::Serialize;
 
-use crate::advice::find::speeds::Speeds;
 use crate::effects::find::Gain;
 use crate::robustness::find::corner::Survival;
-use crate::verdicts::find::contrast::{Contrast, test_at};
-
-/// The probability with which anything is wrongly shown in a search.
-const ERROR: f64 = 0.05;
 
 /// The least difference that matters: below it the simpler configuration is better.
 pub const MATTERS: f64 = 0.01;
-
-/// How much faster the first of each pair is than the second, `None` where they have no repeat in common. What is shown is
-/// shown after a search over so many configurations.
-pub fn gains(speeds: &Speeds, pairs: &[(&str, &str)], searched: usize) -> Vec<Option<Gain>> {
-    let both = |(one, other): (&Option<f64>, &Option<f64>)| Some((*one)? - (*other)?);
-    let of = |(one, other): &(&str, &str)| -> Vec<f64> {
-        let [Some(one), Some(other)] = [speeds.get(*one), speeds.get(*other)] else { return Vec::new() };
-        one.iter().zip(other).filter_map(both).collect()
-    };
-    let differences: Vec<Vec<f64>> = pairs.iter().map(of).collect();
-    let contrasts: Vec<Option<Contrast>> = differences
-        .iter()
-        .map(
-            |all| // Pairs of as many repeats share a variance: each has a configuration of its own beside the common one.
-            Some(Contrast::paired(all.len(), all, 1.0)?.of_kind(0)),
-        )
-        .collect();
-    let there: Vec<usize> = (0..pairs.len()).filter(|at| contrasts[*at].is_some()).collect();
-    let tests = test_at(&contrasts.into_iter().flatten().collect::<Vec<_>>(), 1.0 - ERROR / searched.max(1) as f64);
-    let mut tested = there.into_iter().zip(tests).peekable();
-    let gain = |at: usize| {
-        let middle = mean(&differences[at])?;
-        let ratio = libm::exp(middle);
-        let Some((_, test)) = tested.next_if(|(of, _)| *of == at) else {
-            return Some(Gain { ratio, interval: None, shown: false });
-        };
-        let (low, high) = test.around(middle);
-        let p = if test.error > 0.0 { t_tails(middle / test.error, test.df) } else { 0.0 };
-        Some(Gain {
-            ratio,
-            interval: Some(Interval { low: libm::exp(low), high: libm::exp(high) }).filter(|one| one.high.is_finite()),
-            shown: (ratio - 1.0).abs() >= MATTERS && p * searched.max(1) as f64 <= ERROR,
-        })
-    };
-    (0..pairs.len()).map(gain).collect()
-}
 
 /// How much faster an answer is said to be than another configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +26,6 @@ pub struct Foretold {
     pub ratio: f64,
     /// Whether a difference was shown.
     pub shown: bool,
-}
-
-/// The same of one pair.
-pub fn gain(speeds: &Speeds, one: &str, other: &str, searched: usize) -> Option<Gain> {
-    gains(speeds, &[(one, other)], searched).pop().flatten()
 }
 
 /// A configuration that is searched: a file system and the options that are added to it.
@@ -244,6 +191,9 @@ pub struct Advice {
     pub risks: Vec<String>,
     /// The configuration that is taken if nothing is better.
     pub simplest: String,
+    /// What would be taken in its place, and why it is left out; `None` if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<LeftOut>,
     /// How much faster the answer is than that; `None` if it is that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_simplest: Option<Gain>,

@@ -4,11 +4,12 @@ mod find;
 mod say;
 pub(crate) mod show;
 pub use find::before::{Before, ground};
-pub use find::decide::{decide, in_order};
-pub use find::speeds::{NoRatio, Speeds, speeds, speeds_at};
+pub use find::decide::{decide, in_order, simplest};
+pub use find::gains::{gain, gains, gains_in};
+pub use find::speeds::{NoRatio, Speeds, Unmeasured, speeds, speeds_at, unmeasured};
 pub use find::{
     Advice, Broken, Candidate, Foretold, LeftOut, MATTERS, OnMachines, Order, PowerCuts, Recipe, Screened, Tried, Turn,
-    gain, gains, order,
+    order,
 };
 pub use say::confirmed;
 pub use show::Advised;

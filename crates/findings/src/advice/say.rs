@@ -4,8 +4,9 @@ use mountmark_document::number::{and, counted};
 use mountmark_record::RunRecord;
 
 use crate::advice::find::before::{Before, changed};
-use crate::advice::find::speeds::speeds;
-use crate::advice::find::{Advice, Candidate, Foretold, OnMachines, Order, PowerCuts, Tried, Turn, gains};
+use crate::advice::find::gains::gains;
+use crate::advice::find::speeds::{speeds, unmeasured};
+use crate::advice::find::{Advice, Candidate, Foretold, LeftOut, OnMachines, Order, PowerCuts, Tried, Turn};
 use crate::effects::find::Gain;
 use crate::{crash, robustness};
 
@@ -43,14 +44,18 @@ pub(crate) fn headline(advice: &Advice) -> String {
     // What is left out may be faster.
     let tried = counted(left, "configuration", "configurations");
     let work = format!("{} on disk {}", advice.work, advice.disk);
-    let over = match &advice.over_simplest {
-        Some(over) => over,
-        None if left == 1 => return format!("Take {name}: nothing else that was asked is left for {work}."),
-        None if advice.answer.name == *simplest => {
-            return format!("Take {name}: of {tried} none is shown to be faster for {work} than this default.");
+    let (role, this, out) = match &advice.instead_of {
+        None => ("the default", "this default", String::new()),
+        Some(LeftOut { what, why }) => {
+            ("the simplest that is left", "it, the simplest that is left", format!(" {what} is left out: {why}."))
         }
-        None => {
-            return format!("Take {name}: it is the fastest of {tried} for {work}. {simplest} has no figures.");
+    };
+    let over = match &advice.over_simplest {
+        Some(over) if over.shown && over.ratio > 1.0 => over,
+        None if left == 1 => return format!("Take {name}: nothing else that was asked is left for {work}.{out}"),
+        None => return format!("Take {name}: of {tried} none is shown to be faster for {work} than {this}.{out}"),
+        Some(_) => {
+            return format!("Take {name}: for {work} it is not shown to be faster than {simplest}, {role}.{out}");
         }
     };
     let second = advice.second.as_ref().filter(|second| second.configuration != advice.simplest).map(|second| {
@@ -58,10 +63,12 @@ pub(crate) fn headline(advice: &Advice) -> String {
             gain if gain.shown && gain.ratio > 1.0 => {
                 format!(", and {}, the second", faster(&gain, &second.configuration))
             }
+            gain if gain.shown => format!(", and slower than {}", second.configuration),
             _ => format!(", and level with {}", second.configuration),
         }
     });
-    format!("Take {name}: for {work} it is {}, the default{}.", faster(over, simplest), second.unwrap_or_default())
+    let second = second.unwrap_or_default();
+    format!("Take {name}: for {work} it is {}, {role}{second}.{out}", faster(over, simplest))
 }
 
 /// What the answer was before, and what changed since.
@@ -70,9 +77,7 @@ pub(crate) fn before(advice: &Advice) -> Option<String> {
     let Before { sentence, kernel, name, .. } = before;
     let is = if *name == advice.answer.name { "The answer is the same" } else { "The answer is another" };
     let changed = changed(advice, before);
-    let or_none = |version: &String| if version.is_empty() { "none".to_owned() } else { version.clone() };
-    let version =
-        |(name, then, now): &(String, String, String)| format!("{name} {} is {}", or_none(then), or_none(now));
+    let version = |(name, then, now): &(String, String, String)| format!("{name} {then} is {now}");
     let versions = match (&changed.versions[..], before.versions.is_empty()) {
         (_, true) => String::new(),
         ([], _) => " Kernel and packages are the same.".to_owned(),
@@ -95,8 +100,14 @@ const SAME: f64 = 0.001;
 
 /// What its own options bring.
 pub(crate) fn over_defaults(advice: &Advice) -> Option<String> {
-    let gain = advice.over_defaults.as_ref()?;
-    Some(format!("{} with its defaults.", faster(gain, &advice.answer.filesystem)))
+    let (gain, name) = (advice.over_defaults.as_ref()?, &advice.answer.filesystem);
+    Some(match gain {
+        Gain { shown: false, .. } => format!("No difference to {name} with its defaults is shown."),
+        Gain { ratio, .. } if *ratio < 1.0 => {
+            format!("{name} with its defaults is {}.", faster(&gain.inverse(), "the answer"))
+        }
+        _ => format!("{} with its defaults.", faster(gain, name)),
+    })
 }
 
 /// What becomes of the order in a situation.
@@ -161,7 +172,7 @@ pub(crate) fn ground(advice: &Advice) -> String {
 
 /// Whether a run agrees with what an answer said of itself and others, a sentence for each that both have.
 pub fn confirmed(run: &RunRecord, answer: &str, others: &[Foretold]) -> Vec<String> {
-    let speeds = match speeds(run) {
+    let speeds = match speeds(run, &unmeasured(run)) {
         Ok(speeds) => speeds,
         Err(error) => return vec![format!("Nobody knows whether this machine agrees: {error}.")],
     };
@@ -169,6 +180,9 @@ pub fn confirmed(run: &RunRecord, answer: &str, others: &[Foretold]) -> Vec<Stri
     let of = |(other, gain): (&Foretold, Option<Gain>)| {
         let name = &other.name;
         let Some(gain) = gain else { return format!("{answer} and {name} have no figures in common here.") };
+        if gain.interval.is_none() {
+            return format!("So few repeats show nothing of {answer} and {name}: take --repeat 5, or more.");
+        }
         let said = Gain { ratio: other.ratio, interval: None, shown: other.shown };
         let words = |gain: &Gain| match gain.ratio >= 1.0 {
             true => format!("{answer} is {}", faster(gain, name)),
@@ -259,7 +273,7 @@ pub(crate) fn power_cuts(cuts: &PowerCuts) -> String {
         return format!("{name} broke no promise in {images} of its disk{late}.");
     }
     let broken = cuts.broken.iter().map(|one| format!("\"{}\" in {}", crash::say::promise(one.level), one.images));
-    format!("{name} broke promises in {images} of its disk{late}: {}.", and(broken.collect::<Vec<_>>()))
+    format!("{name} broke promises: of {images} of its disk{late}, {}.", and(broken.collect::<Vec<_>>()))
 }
 
 /// A gain in a cell of a table: `+12.0 %`, in brackets if it is not shown.

@@ -147,7 +147,7 @@ fn a_change_from_0_and_to_0_has_a_direction() {
 #[test]
 fn a_figure_without_a_ratio_makes_nothing_faster_than_the_others() {
     let lacking = NoRatio { task: "errors".into(), configuration: "ext4".into() };
-    assert_eq!(speeds(&printed("figure_less", 0.0)), Err(lacking));
-    assert!(speeds(&printed("figure_less", 1.0)).unwrap()["ext4"].iter().all(Option::is_some));
-    assert!(speeds(&printed("lost", 0.0)).is_ok(), "what a power cut took is no speed");
+    assert_eq!(speeds(&printed("figure_less", 0.0), &[]), Err(lacking));
+    assert!(speeds(&printed("figure_less", 1.0), &[]).unwrap()["ext4"].iter().all(Option::is_some));
+    assert!(speeds(&printed("lost", 0.0), &[]).is_ok(), "what a power cut took is no speed");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mountmark_random::Stream;
 
+use super::narrow::USUAL_REPEATS;
 use super::*;
 
 /// Differences between options as they were seen in the lab: most do nothing, some a little, few much.
@@ -112,6 +113,10 @@ impl Track for Grid {
     fn skip(&mut self, what: String) {
         self.skipped.push(what);
     }
+
+    fn asked(&mut self, what: &str) {
+        self.skipped.retain(|skipped| skipped != what);
+    }
 }
 
 /// What became of many searches.
@@ -192,19 +197,102 @@ impl Track for Failing {
     fn skip(&mut self, what: String) {
         panic!("{what}");
     }
+
+    fn asked(&mut self, what: &str) {
+        panic!("{what}");
+    }
+}
+
+/// A grid whose budget is used before options are screened.
+struct Tight(Grid);
+
+impl Track for Tight {
+    fn measure(&mut self, candidates: &[Candidate], repeats: u32) -> Result<Option<Measured>> {
+        self.0.measure(candidates, repeats)
+    }
+
+    fn room(&self, share: f64) -> usize {
+        if share == SCREENING { 0 } else { 1000 }
+    }
+
+    fn skip(&mut self, what: String) {
+        self.0.skip(what);
+    }
+
+    fn asked(&mut self, what: &str) {
+        self.0.asked(what);
+    }
 }
 
 #[test]
-fn an_option_that_fails_is_shown_and_one_that_cannot_be_run_is_left_out() {
-    let option = |name: &str| TuningOption {
+fn options_that_were_asked_after_all_are_not_said_to_be_not_asked() {
+    let (mut track, mut race) = (Tight(Grid::new(1, 0.01)), Race::default());
+    let options = track.0.options.clone();
+    let defaults: Vec<Candidate> = options.keys().map(|name| candidate(name, &[])).collect();
+    assert!(race.measure(&mut track, &defaults, 1).unwrap());
+    for (name, options) in &options {
+        assert!(race.screen(&mut track, name, &options.iter().collect::<Vec<_>>()).unwrap());
+    }
+    assert_eq!(track.0.skipped.len(), options.len(), "{:?}", track.0.skipped);
+    race.narrow(&mut track, "a").unwrap();
+    let tried: Vec<&str> =
+        race.tried.iter().filter(|one| !one.options.is_empty()).map(|one| one.filesystem.as_str()).collect();
+    assert_eq!(track.0.skipped.len(), options.len() - 1, "{:?}", track.0.skipped);
+    assert!(track.0.skipped.iter().all(|what| !what.ends_with(&format!(" of {} do", tried[0]))), "{tried:?}");
+}
+
+/// What the user stops.
+#[derive(Default)]
+struct Stopped(Vec<String>);
+
+impl Track for Stopped {
+    fn measure(&mut self, _: &[Candidate], _: u32) -> Result<Option<Measured>> {
+        Ok(None)
+    }
+
+    fn room(&self, _: f64) -> usize {
+        100
+    }
+
+    fn skip(&mut self, what: String) {
+        self.0.push(what);
+    }
+
+    fn asked(&mut self, what: &str) {
+        panic!("{what}");
+    }
+}
+
+#[test]
+fn what_was_stopped_is_said_and_what_failed_in_one_repeat_is_left_out() {
+    let (mut track, mut race) = (Stopped::default(), Race::default());
+    race.speeds.insert("a".into(), vec![Some(1.0)]);
+    let options = three_options();
+    assert!(!race.screen(&mut track, "a", &options.iter().collect::<Vec<_>>()).unwrap());
+    race.narrow(&mut track, "a").unwrap();
+    assert_eq!(track.0, ["what 3 options of a do", "1 configuration in 2 repeats"]);
+    race.speeds.insert("b".into(), vec![Some(1.0), None, Some(1.0)]);
+    race.speeds.insert("c".into(), vec![None, None]);
+    race.leave_out_interrupted();
+    let left_out: Vec<(&str, &str)> =
+        race.left_out.iter().map(|left| (left.what.as_str(), left.why.as_str())).collect();
+    assert_eq!(left_out, [("b", "it failed in 1 of 3 repeats")]);
+}
+
+fn three_options() -> [TuningOption; 3] {
+    ["fine", "broken", "absent"].map(|name| TuningOption {
         option: name.into(),
         about: "it".into(),
         risk: None,
         alone: true,
         source: "here".into(),
         date: "2026-11-28".into(),
-    };
-    let options = [option("fine"), option("broken"), option("absent")];
+    })
+}
+
+#[test]
+fn an_option_that_fails_is_shown_and_one_that_cannot_be_run_is_left_out() {
+    let options = three_options();
     let mut race = Race::default();
     assert!(race.measure(&mut Failing, &[candidate("a", &[])], 1).unwrap());
     assert!(race.screen(&mut Failing, "a", &options.iter().collect::<Vec<_>>()).unwrap());

@@ -1,6 +1,6 @@
 //! An answer of before, and what changed since.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub fn ground(answer: &Value) -> Vec<Value> {
 /// What changed between two answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Changed {
-    /// Name, version then, version now; of what was not there then, or is not now, an empty one.
+    /// Name, version then, version now, of what both were measured with: a file system that was not asked has no version.
     pub versions: Vec<(String, String, String)>,
     /// Configurations, and their speed now over that then: of the two answers, and of what both were compared with.
     pub speeds: Vec<(String, f64)>,
@@ -40,15 +40,9 @@ pub(crate) struct Changed {
 
 /// What changed since the answer of before.
 pub(crate) fn changed(advice: &Advice, before: &Before) -> Changed {
-    let names: BTreeSet<&String> = match before.versions.is_empty() {
-        true => BTreeSet::new(),
-        false => before.versions.keys().chain(advice.versions.keys()).collect(),
-    };
-    let of = |versions: &BTreeMap<String, String>, name: &String| versions.get(name).cloned().unwrap_or_default();
-    let versions = names.into_iter().filter_map(|name| {
-        let (then, now) = (of(&before.versions, name), of(&advice.versions, name));
-        (then != now).then(|| (name.clone(), then, now))
-    });
+    let both = before.versions.iter().filter_map(|(name, then)| Some((name, then, advice.versions.get(name)?)));
+    let versions =
+        both.filter(|(_, then, now)| then != now).map(|(name, then, now)| (name.clone(), then.clone(), now.clone()));
     let is_same = serde_json::to_value(advice).is_ok_and(|advice| before.ground == ground(&advice));
     let now = |name: &String| advice.tried.iter().find(|one| is_same && one.configuration == *name)?.speed;
     let mut named: Vec<&String> = vec![&advice.answer.name, &before.name, &advice.simplest];

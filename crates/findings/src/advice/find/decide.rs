@@ -2,7 +2,9 @@
 
 use mountmark_stats::summary::mean;
 
-use crate::advice::find::{Candidate, Speeds, gains};
+use crate::advice::find::Candidate;
+use crate::advice::find::gains::gains;
+use crate::advice::find::speeds::Speeds;
 use crate::effects::find::Gain;
 
 /// Configurations by their mean speed, the fastest first; without those that have a repeat without a figure.
@@ -17,8 +19,23 @@ pub fn in_order<'a>(speeds: &Speeds, candidates: &'a [Candidate]) -> Vec<&'a Can
     found.into_iter().map(|(candidate, _)| candidate).collect()
 }
 
+/// What is taken of these candidates if nothing is better: `usual`; if that is not among them or has a repeat without a figure,
+/// the one with the fewest options, of the file system that stands first.
+pub fn simplest<'a>(
+    speeds: &Speeds,
+    candidates: &'a [Candidate],
+    usual: &str,
+    filesystems: &[String],
+) -> Option<&'a Candidate> {
+    let order = in_order(speeds, candidates);
+    let place = |one: &Candidate| filesystems.iter().position(|name| *name == one.filesystem);
+    let first = order.iter().min_by_key(|one| (one.options.len(), place(one).unwrap_or(usize::MAX)));
+    order.iter().find(|one| one.name == usual).or(first).copied()
+}
+
 /// The answer of a search: the configuration with the fewest options that is shown to be faster than `simplest` and is not
-/// shown to be slower than the fastest; `simplest` itself if nothing is faster. `None` if nothing has figures.
+/// shown to be slower than the fastest; `simplest` itself if nothing is faster. `None` if that has a repeat without a figure: then
+/// nothing is compared with it, and another is the [`simplest`].
 pub fn decide<'a>(
     speeds: &Speeds,
     candidates: &'a [Candidate],
@@ -27,7 +44,7 @@ pub fn decide<'a>(
 ) -> Option<&'a Candidate> {
     let order = in_order(speeds, candidates);
     let fastest = *order.first()?;
-    let Some(simple) = order.iter().find(|candidate| candidate.name == simplest) else { return Some(fastest) };
+    let simple = order.iter().find(|candidate| candidate.name == simplest)?;
     let is_shown = |gain: &Option<Gain>| gain.is_some_and(|gain| gain.shown && gain.ratio > 1.0);
     // All that was searched is one family, as in the table of the answer.
     let all: Vec<&str> = speeds.keys().map(String::as_str).collect();

@@ -25,21 +25,29 @@ pub struct NoRatio {
     pub configuration: String,
 }
 
-/// The speed of each configuration of a run: of its tasks, each by what it is judged by.
-pub fn speeds(run: &RunRecord) -> Result<Speeds, NoRatio> {
-    speeds_at(run, None)
+/// The speed of each configuration of a run: of its tasks, each by what it is judged by, but not of `unmeasured` ones.
+pub fn speeds(run: &RunRecord, unmeasured: &[Unmeasured]) -> Result<Speeds, NoRatio> {
+    speeds_at(run, None, unmeasured)
 }
 
 /// The same at a point of what the run varies, of which `text` is the value.
-pub fn speeds_at(run: &RunRecord, text: Option<&str>) -> Result<Speeds, NoRatio> {
-    let is_there = |task: &str| text.is_none_or(|text| task.strip_suffix(text).is_some_and(|id| id.ends_with('@')));
+pub fn speeds_at(run: &RunRecord, text: Option<&str>, unmeasured: &[Unmeasured]) -> Result<Speeds, NoRatio> {
+    let of_point = |id: &str| match text {
+        Some(text) => id.strip_suffix(text).and_then(|id| id.strip_suffix('@')).map(str::to_owned),
+        None => Some(id.to_owned()),
+    };
+    let is_asked =
+        |task: &&Task| of_point(&task.id).is_some_and(|id| unmeasured.iter().all(|unmeasured| unmeasured.task != id));
     let figures = Figures::new(run, &Options { resamples: 0, ..Options::default() });
-    let tasks = figures.tasks.iter().filter(|task| is_there(&task.id));
-    let tasks: Vec<(&Task, &Series)> = tasks.filter_map(|task| Some((task, raced(task)?))).collect();
+    let tasks: Vec<(&Task, Option<&Series>)> =
+        figures.tasks.iter().filter(is_raced).filter(is_asked).map(|task| (task, task.main())).collect();
     let speed = |configuration: usize, block: usize| -> Result<Option<f64>, NoRatio> {
         let mut of_tasks = Vec::new();
         for (task, series) in &tasks {
-            let Some(value) = series.blocks[configuration][block] else { return Ok(None) };
+            let series = series.as_ref();
+            let Some((series, value)) = series.and_then(|one| Some((one, one.blocks[configuration][block]?))) else {
+                return Ok(None);
+            };
             if value == 0.0 {
                 return Err(NoRatio {
                     task: task.id.clone(),
@@ -57,7 +65,27 @@ pub fn speeds_at(run: &RunRecord, text: Option<&str>) -> Result<Speeds, NoRatio>
     figures.configurations.iter().enumerate().map(of).collect()
 }
 
-/// The figures of a task of the suite that are speeds. How much a power cut took is none.
-fn raced(task: &Task) -> Option<&Series> {
-    task.main().filter(|main| !task.step && main.metric.id != Metric::LOST.id)
+/// Whether the figures of a task are speeds. How much a power cut took is none.
+fn is_raced(task: &&Task) -> bool {
+    !task.step && !task.in_parts && task.main().is_none_or(|main| main.metric.id != Metric::LOST.id)
+}
+
+/// A task of the suite without a figure on any configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// Its id.
+    pub task: String,
+    /// Why, in the first cell that says so.
+    pub reason: Option<String>,
+}
+
+/// The tasks of a run without a figure on any configuration: nothing can be said of them.
+pub fn unmeasured(run: &RunRecord) -> Vec<Unmeasured> {
+    let figures = Figures::new(run, &Options { resamples: 0, ..Options::default() });
+    let reason = |task: &Task| {
+        let mut outcomes = run.cells.iter().flat_map(|cell| &cell.outcomes).filter(|one| one.task == task.id);
+        outcomes.find_map(|one| Some(one.outcome.reason()?.to_owned()))
+    };
+    let without = figures.tasks.iter().filter(is_raced).filter(|task| task.main().is_none());
+    without.map(|task| Unmeasured { task: task.id.clone(), reason: reason(task) }).collect()
 }

@@ -61,12 +61,20 @@ pub(crate) struct Contrast {
     pub exact: bool,
     /// Contrasts of one kind, one per stratum, compare the same two things, and may be noisier than others in all.
     pub kind: usize,
+    /// Whether a variance of its own has no more degrees of freedom than it: then strata of few contrasts are not wrong where
+    /// one of those is noisier. It costs much of what several can show.
+    pub alone: bool,
 }
 
 impl Contrast {
     /// The same contrast as one of `kind`.
     pub fn of_kind(self, kind: usize) -> Contrast {
         Contrast { kind, ..self }
+    }
+
+    /// The same contrast, the variance of its own known by itself alone.
+    pub fn alone(self) -> Contrast {
+        Contrast { alone: true, ..self }
     }
 
     /// From paired differences; `None` below two.
@@ -77,7 +85,7 @@ impl Contrast {
         let exact = differences.iter().all(|difference| (difference - differences[0]).abs() <= EQUAL);
         let own = Variance { value, df: n - 1.0 };
         let figures = 2 * differences.len();
-        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, figures, exact, kind: 0 })
+        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, figures, exact, kind: 0, alone: false })
     }
 
     /// From two independent samples of logarithms, `left` minus `right`; `None` if either has fewer than two.
@@ -96,6 +104,7 @@ impl Contrast {
             figures: left.len() + right.len(),
             exact: equal(left) && equal(right),
             kind: 0,
+            alone: false,
         })
     }
 
@@ -103,7 +112,7 @@ impl Contrast {
     fn variance(&self, usual: &Variance, quantiles: &mut Quantiles) -> Variance {
         let own = &self.own;
         if own.value > usual.value * quantiles.f(OWN, own.df, usual.df) {
-            return Variance { value: own.value, df: usual.df };
+            return Variance { value: own.value, df: if self.alone { own.df.min(usual.df) } else { usual.df } };
         }
         if self.figures < ENOUGH {
             return *usual;

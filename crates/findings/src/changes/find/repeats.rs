@@ -79,12 +79,12 @@ impl<'a> BothRuns<'a> {
     }
 
     fn reason(&self, configuration: &str, task: &str, repeat: u32) -> String {
-        let cells = self.after.get(&(configuration, repeat)).into_iter().flatten();
-        let of_cell = |cell: &&CellRecord| {
+        let mut cells = self.after.get(&(configuration, repeat)).into_iter().flatten();
+        let found = cells.find_map(|cell| {
             let own = cell.outcomes.iter().filter(|ended| ended.task == task).map(|ended| &ended.outcome);
-            own.chain([&cell.outcome]).find_map(|outcome| outcome.reason().map(|reason| reason.trim().to_owned()))
-        };
-        cells.filter_map(|cell| of_cell(cell)).next().unwrap_or_default()
+            own.chain([&cell.outcome]).find_map(|outcome| outcome.reason())
+        });
+        found.map(|reason| reason.trim().to_owned()).unwrap_or_default()
     }
 }
 

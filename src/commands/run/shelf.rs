@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mountmark_lab::OpenLab;
 use mountmark_model::Lab;
 use mountmark_record::Timestamp;
@@ -17,8 +18,21 @@ const OWN: &str = "cells";
 /// What makes a shelf read only, behind its path.
 const READ_ONLY: &str = ":ro";
 
-#[derive(Args, Clone, Debug, Default)]
+/// Options that only cells with keys have.
+const OF_KEYS: [&str; 4] = ["shelf", "sign", "trust", "verify"];
+
+/// Shelves, and what is taken from them.
+#[derive(Clone, Debug, Default)]
 pub struct ShelfOptions {
+    given: GivenShelves,
+    /// Those of [`OF_KEYS`] that stand on the command line: the others are usual, or the environment's.
+    typed: Vec<&'static str>,
+    /// With --fresh: what was measured since then is taken, in milliseconds since 1970.
+    since: Option<i64>,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+struct GivenShelves {
     /// Measure every cell, also those that were measured before
     #[arg(long, env = "MOUNTMARK_FRESH")]
     fresh: bool,
@@ -35,20 +49,45 @@ pub struct ShelfOptions {
     /// Take only cells that one of these public keys signed: a file with a key a line, and a name behind it
     #[arg(long, value_name = "FILE", env = "MOUNTMARK_SHELF_TRUST")]
     trust: Option<PathBuf>,
-    /// With --fresh: what was measured since then is taken, in milliseconds since 1970.
-    #[arg(skip)]
-    since: Option<i64>,
+}
+
+impl Args for ShelfOptions {
+    fn augment_args(command: Command) -> Command {
+        GivenShelves::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        GivenShelves::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for ShelfOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<ShelfOptions, clap::Error> {
+        let is_typed = |option: &&str| matches.value_source(option) == Some(ValueSource::CommandLine);
+        let typed = OF_KEYS.into_iter().filter(is_typed).collect();
+        Ok(ShelfOptions { given: GivenShelves::from_arg_matches(matches)?, typed, since: None })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = ShelfOptions::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl ShelfOptions {
     /// The first shelf that is shared and written.
     pub fn written(&self) -> Option<PathBuf> {
-        self.shelf.iter().map(|path| place(path)).find(|(_, access)| *access == Access::Write).map(|(path, _)| path)
+        self.given
+            .shelf
+            .iter()
+            .map(|path| place(path))
+            .find(|(_, access)| *access == Access::Write)
+            .map(|(path, _)| path)
     }
 
     /// Whether nothing is taken.
     pub fn fresh(&self) -> bool {
-        self.fresh
+        self.given.fresh
     }
 
     /// For several runs of one search: with --fresh, what was measured since now is taken.
@@ -58,30 +97,33 @@ impl ShelfOptions {
 
     /// As arguments.
     pub fn words(&self) -> Vec<String> {
-        let shelves = self.shelf.iter().map(|path| ("--shelf", path));
-        let keys = [("--sign", &self.sign), ("--trust", &self.trust)];
+        let shelves = self.given.shelf.iter().map(|path| ("--shelf", path));
+        let keys = [("--sign", &self.given.sign), ("--trust", &self.given.trust)];
         let keys = keys.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
         shelves.chain(keys).flat_map(|(name, path)| [name.to_owned(), path.display().to_string()]).collect()
     }
 
     /// Who signs, and whose signatures count.
     fn keys(&self) -> Result<Keys> {
-        let signer = self.sign.as_deref().map(Signer::read).transpose().map_err(|error| wrong("--sign", error))?;
-        let trust = self.trust.as_deref().map(Trust::read).transpose().map_err(|error| wrong("--trust", error))?;
+        let signer =
+            self.given.sign.as_deref().map(Signer::read).transpose().map_err(|error| wrong("--sign", error))?;
+        let trust =
+            self.given.trust.as_deref().map(Trust::read).transpose().map_err(|error| wrong("--trust", error))?;
         Ok(Keys { signer, trust })
     }
 
     /// Refuses shelves where figures have no keys, and folders that are none, before anything is fetched. Makes those that are
-    /// missing, unless nothing is to be made.
+    /// missing, unless nothing is to be made. What the environment says of shelves is for labs whose figures have keys.
     pub fn check(&self, kind: Lab, is_dry: bool) -> Result<()> {
-        if !kind.capabilities().exact_clock && !self.shelf.is_empty() {
+        if !kind.capabilities().exact_clock {
+            let Some(option) = self.typed.first() else { return Ok(()) };
             bail!(WrongUse(format!(
-                "--shelf: figures of the lab {} are wall time, and are measured each time",
+                "--{option}: figures of the lab {} are wall time, and are measured each time",
                 kind.name()
             )));
         }
         self.keys()?;
-        for (path, access) in self.shelf.iter().map(|path| place(path)) {
+        for (path, access) in self.given.shelf.iter().map(|path| place(path)) {
             Folder::check(&path, access, !is_dry).map_err(|error| wrong("--shelf", error))?;
         }
         Ok(())
@@ -95,7 +137,7 @@ impl ShelfOptions {
         if self.written().is_none() {
             bail!(WrongUse("a worker needs --shelf FOLDER, to put there what it measures".into()));
         }
-        Ok(ShelfOptions { verify: 0.0, ..self })
+        Ok(ShelfOptions { given: GivenShelves { verify: 0.0, ..self.given }, ..self })
     }
 
     /// The lab with shelves, if its figures have keys.
@@ -103,16 +145,19 @@ impl ShelfOptions {
         if !kind.capabilities().exact_clock {
             return Ok(None);
         }
-        let shelf =
-            Shelf::open(&own_shelf(), &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>(), self.keys()?)?;
+        let shelf = Shelf::open(
+            &own_shelf(),
+            &self.given.shelf.iter().map(|path| place(path)).collect::<Vec<_>>(),
+            self.keys()?,
+        )?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
         // Entries hold no profiles.
-        let not_before = match (is_profiled, self.fresh) {
+        let not_before = match (is_profiled, self.given.fresh) {
             (true, _) => How::NOTHING,
             (false, true) => self.since.unwrap_or(How::NOTHING),
             (false, false) => 0,
         };
-        let how = How { not_before, verify: self.verify, seed };
+        let how = How { not_before, verify: self.given.verify, seed };
         Ok(Some(Shelved::new(lab, shelf, how)))
     }
 }
@@ -169,5 +214,23 @@ mod tests {
         }
         assert_eq!(place(Path::new("/srv/a:ro")), ("/srv/a".into(), Access::Read));
         assert_eq!(place(Path::new("/srv/a")), ("/srv/a".into(), Access::Write));
+    }
+
+    #[test]
+    fn under_wall_time_shelves_of_the_environment_are_left_and_typed_ones_refused() {
+        let command = || ShelfOptions::augment_args(Command::new("run"));
+        let parsed = |words: &[&str]| {
+            let matches = command().try_get_matches_from([&["run"], words].concat()).unwrap();
+            ShelfOptions::from_arg_matches(&matches).unwrap()
+        };
+        let host = *Lab::ALL.iter().find(|lab| !lab.capabilities().exact_clock).unwrap();
+        for words in [["--shelf", "/x"], ["--sign", "/x"], ["--trust", "/x"], ["--verify", "2%"]] {
+            let refused = parsed(&words).check(host, true).unwrap_err().to_string();
+            assert!(refused.starts_with(words[0]) && refused.contains("wall time"), "{refused}");
+        }
+        let mut of_environment = parsed(&["--shelf", "/x", "--sign", "/x", "--trust", "/x"]);
+        of_environment.typed.clear();
+        of_environment.check(host, true).unwrap();
+        parsed(&[]).check(host, true).unwrap();
     }
 }

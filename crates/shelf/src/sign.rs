@@ -100,7 +100,9 @@ impl Signer {
             bail!("{shown} has no private key: `mountmark shelf key FILE` makes one in a new file");
         };
         let mode = fs::metadata(path).with_context(|| format!("cannot read the key {shown}"))?.mode();
-        ensure!(mode & 0o077 == 0, "others may read the private key {shown}: chmod 600 {shown}");
+        let word = path.to_string_lossy();
+        let word = shlex::try_quote(&word).unwrap_or_default();
+        ensure!(mode & 0o077 == 0, "others may read the private key {shown}: chmod 600 {word}");
         Ok(Signer(pair))
     }
 
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn keys_come_back_and_sign() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
+        let path = folder.path().join("Ann's key");
         let made = Signer::make(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert!(Signer::make(&path).err().unwrap().to_string().contains("is there already"));
@@ -184,7 +186,9 @@ mod tests {
             assert!(wrong.check("key", "figures", "measured").is_err());
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(Signer::read(&path).err().unwrap().to_string().contains("chmod 600"));
+        let said = Signer::read(&path).err().unwrap().to_string();
+        let typed = shlex::split(&said[said.find("chmod").unwrap()..]).unwrap();
+        assert_eq!(typed, ["chmod", "600", &*path.to_string_lossy()], "it can be typed");
     }
 
     #[test]

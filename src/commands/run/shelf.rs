@@ -172,14 +172,20 @@ pub fn named(option: &str, text: &Path, wanted: Access) -> Result<Folder> {
         let (text, path) = (text.display(), path.display());
         bail!(WrongUse(format!("{option} {text} is only read, and this writes to it: name it as {path}")));
     }
-    Folder::open(&path, wanted).map_err(|error| wrong(option, error))
+    Folder::check(&path, wanted, true).map_err(|error| wrong(option, error))?;
+    // A shelf that cannot be listed is one all the same.
+    Folder::open(&path, wanted).map_err(|error| error.context(option.to_owned()))
 }
 
-/// What is wrong with the value of an option. What the system refuses is no wrong use; a file that is not there is.
+/// What is wrong with the value of an option. That there are no rights or no room is no wrong use, nor a disk or a server that
+/// fails; a file that is missing or of the wrong kind is.
 pub fn wrong(option: &str, error: anyhow::Error) -> anyhow::Error {
-    let refused = |cause: &std::io::Error| cause.kind() != std::io::ErrorKind::NotFound;
-    let is_refused = error.chain().filter_map(|cause| cause.downcast_ref()).any(refused);
-    if is_refused { error } else { WrongUse(format!("{option}: {error:#}")).into() }
+    const FAILS: [i32; 3] = [libc::EIO, libc::ESTALE, libc::ETIMEDOUT];
+    let codes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error());
+    if mountmark_shelf::is_full(&error) || codes.into_iter().any(|code| FAILS.contains(&code)) {
+        return error.context(option.to_owned());
+    }
+    WrongUse(format!("{option}: {error:#}")).into()
 }
 
 /// This user's own shelf, in the cache.
@@ -214,6 +220,25 @@ mod tests {
         }
         assert_eq!(place(Path::new("/srv/a:ro")), ("/srv/a".into(), Access::Read));
         assert_eq!(place(Path::new("/srv/a")), ("/srv/a".into(), Access::Write));
+    }
+
+    #[test]
+    fn a_file_of_the_wrong_kind_is_a_wrong_use_and_a_lack_of_rights_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "mine").unwrap();
+        for error in [
+            Signer::read(folder.path()).err().unwrap(),
+            Trust::read(Path::new("/dev/null")).err().unwrap(),
+            Folder::check(&file, Access::Read, false).unwrap_err(),
+        ] {
+            let error = wrong("--option", error);
+            assert!(error.is::<WrongUse>() && error.to_string().starts_with("--option: "), "{error}");
+        }
+        for code in [libc::EACCES, libc::ENOSPC, libc::EROFS, libc::EIO, libc::ESTALE] {
+            let error = wrong("--option", std::io::Error::from_raw_os_error(code).into());
+            assert!(!error.is::<WrongUse>() && error.to_string() == "--option", "{error:#}");
+        }
     }
 
     #[test]

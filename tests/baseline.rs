@@ -170,3 +170,18 @@ fn what_is_no_baseline_is_refused() {
         assert!(!lab.path("new.toml").exists());
     }
 }
+
+#[test]
+fn a_shelf_of_the_environment_is_that_of_the_folder_of_the_check() {
+    let lab = Lab::without_guests();
+    let folder = lab.path("").to_string_lossy().into_owned();
+    let lab = lab.under(&["env", "-C", &folder, "MOUNTMARK_SHELF=letters"]);
+    for name in ["letters", "below"] {
+        fs::create_dir(lab.path(name)).unwrap();
+    }
+    fs::write(lab.path("letters/mine.txt"), "mine\n").unwrap();
+    let text = "format = 1\nfolder = \"below\"\nwords = [\"--fs\", \"ext4\"]\nplan = \"\"\ncell = []\n[made_with]\n";
+    fs::write(lab.path("bench.toml"), text).unwrap();
+    baseline(&lab, &["check", "bench.toml"]).ended_with(2).says(&["letters is no shelf"]);
+    assert!(!lab.path("below/letters").exists());
+}

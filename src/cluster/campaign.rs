@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -107,10 +108,9 @@ impl Campaign {
     }
 
     /// Keys of the cells that failed as a whole.
-    pub fn failed(&self) -> BTreeSet<String> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter_map(|name| name.strip_prefix(FAILED).map(str::to_owned)).collect()
+    pub fn failed(&self) -> Result<BTreeSet<String>> {
+        let names = entries(&self.folder)?.into_iter().filter_map(|entry| entry.file_name().into_string().ok());
+        Ok(names.filter_map(|name| name.strip_prefix(FAILED).map(str::to_owned)).collect())
     }
 
     /// Removes it: no worker was started for it.
@@ -126,30 +126,85 @@ impl Campaign {
     }
 }
 
-/// The campaigns of a shelf, the oldest first.
-pub fn list(shelf: &Path) -> Vec<Result<Campaign>> {
-    let entries = fs::read_dir(shelf.join(FOLDER)).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders.into_iter().map(Campaign::open).collect()
+/// What is in a folder; nothing if there is none.
+fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(folder).and_then(Iterator::collect) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        found => found.with_context(|| format!("cannot list {}", folder.display())),
+    }
 }
 
-/// The campaign of this name, or beginning of a name, or `latest`.
+/// The folders of a shelf's campaigns, the oldest first.
+fn folders(shelf: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders: Vec<PathBuf> =
+        entries(&shelf.join(FOLDER))?.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// The campaigns of a shelf, the oldest first.
+pub fn list(shelf: &Path) -> Result<Vec<Result<Campaign>>> {
+    Ok(folders(shelf)?.into_iter().map(Campaign::open).collect())
+}
+
+/// The campaign of this name, or beginning of a name, or `latest`. A damaged one is not in the way of the others, and none stands
+/// in its place.
 pub fn find(shelf: &Path, name: &str) -> Result<Campaign> {
-    if !name.contains('/') && shelf.join(FOLDER).join(name).join(STATE).exists() {
-        return Campaign::open(shelf.join(FOLDER).join(name));
+    let mut folders = folders(shelf)?;
+    let named =
+        |folder: &PathBuf| folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match name {
+        "latest" => folders = folders.split_off(folders.len().saturating_sub(1)),
+        _ if folders.iter().any(|folder| named(folder) == name) => folders.retain(|folder| named(folder) == name),
+        _ => folders.retain(|folder| named(folder).starts_with(name)),
     }
-    // A damaged one is not in the way of the others.
-    let mut all: Vec<Campaign> = list(shelf).into_iter().filter_map(Result::ok).collect();
-    if name == "latest"
-        && let Some(last) = all.pop()
-    {
-        return Ok(last);
-    }
-    let mut fitting: Vec<Campaign> = all.into_iter().filter(|campaign| campaign.name.starts_with(name)).collect();
-    match fitting.len() {
-        1 => Ok(fitting.remove(0)),
-        0 => bail!(WrongUse(format!("there is no campaign {name} on {}", shelf.display()))),
+    match &folders[..] {
+        [one] => Campaign::open(one.clone()),
+        [] => bail!(WrongUse(format!("there is no campaign {name} on {}", shelf.display()))),
         _ => bail!(WrongUse(format!("{name} is the beginning of several campaigns on {}", shelf.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shelf with campaigns of these names, each with the text of its state.
+    fn shelf(campaigns: &[(&str, &str)]) -> tempfile::TempDir {
+        let shelf = tempfile::tempdir().unwrap();
+        for (name, state) in campaigns {
+            let folder = shelf.path().join(FOLDER).join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(STATE), state).unwrap();
+            fs::write(folder.join("keys"), "a\n").unwrap();
+        }
+        shelf
+    }
+
+    const SOUND: &str = r#"{"on":"ssh:hosts.txt,cpus=2","from":"/home/ann","workers":[],"started":0}"#;
+
+    #[test]
+    fn a_damaged_campaign_is_said_to_be_damaged_and_none_stands_in_its_place() {
+        let shelf = shelf(&[("20260101-sound", SOUND), ("20260102-damaged", "{}")]);
+        let found = |name: &str| find(shelf.path(), name).map_err(|error| format!("{error:#}"));
+        for name in ["latest", "20260102", "20260102-damaged"] {
+            assert!(found(name).err().unwrap().contains("20260102-damaged/state.json is damaged"), "{name}");
+        }
+        assert_eq!(found("20260101").unwrap().name, "20260101-sound");
+        assert!(found("2026").err().unwrap().contains("several campaigns"));
+        assert!(found("x").err().unwrap().contains("there is no campaign x"));
+        assert!(find(Path::new("/nonexistent"), "latest").err().unwrap().is::<WrongUse>());
+    }
+
+    #[test]
+    fn campaigns_that_cannot_be_listed_are_not_none() {
+        let shelf = tempfile::tempdir().unwrap();
+        let folder = shelf.path().join(FOLDER);
+        assert!(list(shelf.path()).unwrap().is_empty());
+        // What nobody can list, not even root.
+        std::os::unix::fs::symlink(&folder, &folder).unwrap();
+        let error = format!("{:#}", list(shelf.path()).err().unwrap());
+        assert!(error.contains(&format!("cannot list {}", folder.display())), "{error}");
+        assert!(find(shelf.path(), "latest").is_err_and(|error| !error.is::<WrongUse>()));
     }
 }

@@ -38,11 +38,18 @@ pub enum Ended {
 /// Workers that end again and again and leave cells.
 pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, stop: &Stop) -> Result<Ended> {
     let (mut engine, wanted) = on.engine()?;
-    let (mut done, mut said_at) = (missing(campaign, shelf)?.0, None::<Instant>);
+    let mut seen = Seen { shelf, trouble: String::new() };
+    let (mut done, mut said_at) = (seen.missing(campaign)?.0, None::<Instant>);
     let begin = (Instant::now(), done);
     let (mut gone_since, mut tries) = (None::<Instant>, 0);
     loop {
-        let (now, left) = missing(campaign, shelf)?;
+        let Some((now, left)) = seen.now(campaign) else {
+            if stop.is_set() {
+                return leave(campaign, engine.as_mut(), on);
+            }
+            thread::sleep(LOOK);
+            continue;
+        };
         if left == 0 {
             return Ok(Ended::Complete);
         }
@@ -84,12 +91,34 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
     }
 }
 
-/// How many cells are there, and how many are neither there nor failed.
-fn missing(campaign: &Campaign, shelf: &Folder) -> Result<(usize, usize)> {
-    shelf.look()?;
-    let failed = campaign.failed();
-    let left = campaign.keys.iter().filter(|key| !shelf.has(key) && !failed.contains(*key)).count();
-    Ok((campaign.keys.len() - left, left))
+/// What is on the shelf.
+struct Seen<'a> {
+    shelf: &'a Folder,
+    /// Why it could not be seen last.
+    trouble: String,
+}
+
+impl Seen<'_> {
+    /// How many cells are there, and how many are neither there nor failed; `None` if that cannot be seen now. A server that is
+    /// away for a while ends no worker.
+    fn now(&mut self, campaign: &Campaign) -> Option<(usize, usize)> {
+        let error = match self.missing(campaign) {
+            Ok(found) => return Some(found),
+            Err(error) => format!("{error:#}"),
+        };
+        if error != self.trouble {
+            say!("mountmark: {error}; it is tried again");
+            self.trouble = error;
+        }
+        None
+    }
+
+    fn missing(&mut self, campaign: &Campaign) -> Result<(usize, usize)> {
+        self.shelf.look()?;
+        let failed = campaign.failed()?;
+        let left = campaign.keys.iter().filter(|key| !self.shelf.has(key) && !failed.contains(*key)).count();
+        Ok((campaign.keys.len() - left, left))
+    }
 }
 
 fn start(campaign: &mut Campaign, engine: &mut dyn Engine, on: &On, count: usize, wanted: usize) -> Result<()> {

@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 }
 
 fn list(folder: &Folder, shelf: &Path) -> Result<u8> {
-    let all = cluster::list(shelf);
+    let all = cluster::list(shelf)?;
     if all.is_empty() {
         say!("mountmark: there is no campaign on {}", shelf.display());
     }

@@ -10,6 +10,7 @@ use mountmark_record::{Timestamp, new_id};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::{EngineKind, On};
 use crate::common::WrongUse;
 
 /// The folder of campaigns on a shelf.
@@ -95,6 +96,15 @@ impl Campaign {
             Ok(fs::rename(new, &path)?)
         };
         write().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// What `--on` said. Its files are named from where the campaign was begun.
+    pub fn on(&self) -> Result<On> {
+        let mut on: On = self.stored.on.parse().map_err(WrongUse)?;
+        if let EngineKind::Ssh { nodes } = &mut on.engine {
+            *nodes = self.stored.from.join(&*nodes);
+        }
+        Ok(on)
     }
 
     /// The file with the plan's words.
@@ -194,6 +204,13 @@ mod tests {
         assert!(found("2026").err().unwrap().contains("several campaigns"));
         assert!(found("x").err().unwrap().contains("there is no campaign x"));
         assert!(find(Path::new("/nonexistent"), "latest").err().unwrap().is::<WrongUse>());
+    }
+
+    #[test]
+    fn nodes_are_in_the_file_that_was_named_where_the_campaign_was_begun() {
+        let shelf = shelf(&[("sound", SOUND)]);
+        let on = find(shelf.path(), "latest").unwrap().on().unwrap();
+        assert_eq!((on.engine, on.cpus), (EngineKind::Ssh { nodes: "/home/ann/hosts.txt".into() }, 2));
     }
 
     #[test]

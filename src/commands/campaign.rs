@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use mountmark_shelf::{Access, Folder};
 
 use super::run::{Stop, named};
-use crate::cluster::{self, Ended, On};
+use crate::cluster::{self, Ended};
 use crate::common;
 
 /// List, watch, end and collect campaigns that other machines work on
@@ -57,7 +57,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Verb::List => list(&folder, &shelf),
         Verb::Watch { campaign } => {
             let mut campaign = cluster::find(&shelf, &campaign)?;
-            let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
+            let on = campaign.on()?;
             let stop = Stop::on_signals()?;
             match cluster::watch(&mut campaign, &folder, &on, false, &stop)? {
                 Ended::Complete => collect(&campaign),
@@ -67,7 +67,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
         Verb::Cancel { campaign } => {
             let campaign = cluster::find(&shelf, &campaign)?;
-            let on: On = campaign.stored.on.parse().map_err(common::WrongUse)?;
+            let on = campaign.on()?;
             if campaign.stored.workers.is_empty() {
                 common::print(&format!("campaign {} has no workers\n", campaign.name))?;
                 return Ok(common::DONE);

@@ -232,6 +232,8 @@ fn what_cannot_be_measured_elsewhere_is_refused_first() {
     // A damaged campaign is in nobody's way, and is said to be damaged where it is named.
     lab.command(&["shelf", "export", &shelf]).ended_with(0);
     lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(0).says(&["there is no campaign on"]);
+    let several = format!("/nonexistent:ro,{shelf}");
+    lab.command(&["campaign", "list", "--shelf", &several]).ended_with(0).says(&["there is no campaign on"]);
     let state = "{\"on\":\"ssh:hosts\",\"from\":\"/nowhere\",\"workers\":[],\"started\":0}";
     for (name, state) in [("20260101-damaged", "{}"), ("20260102-sound", state)] {
         let folder = lab.path("shelf/campaigns").join(name);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use mountmark_shelf::{Access, Folder};
 
-use super::run::{Stop, named};
+use super::run::{Stop, first, named};
 use crate::cluster::{self, Ended};
 use crate::common;
 
@@ -19,9 +19,9 @@ use crate::common;
 pub struct Arguments {
     #[command(subcommand)]
     verb: Verb,
-    /// The shelf with the campaign
-    #[arg(long, value_name = "FOLDER", env = "MOUNTMARK_SHELF", global = true, required = false)]
-    shelf: Option<PathBuf>,
+    /// The shelf with the campaign; of several, the first that is not FOLDER:ro
+    #[arg(long, value_name = "FOLDER", value_delimiter = ',', env = "MOUNTMARK_SHELF", global = true)]
+    shelf: Vec<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -49,8 +49,8 @@ enum Verb {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let shelf = arguments.shelf.ok_or_else(|| common::WrongUse("name the campaign's shelf: --shelf FOLDER".into()))?;
-    let folder = named("--shelf", &shelf, Access::Read)?;
+    let unnamed = || common::WrongUse("name the campaign's shelf: --shelf FOLDER".into());
+    let folder = named("--shelf", first(&arguments.shelf).ok_or_else(unnamed)?, Access::Read)?;
     // Plans are followed where they were begun, which may be another folder than this.
     let shelf = std::path::absolute(&folder.path)?;
     match arguments.verb {

@@ -39,7 +39,7 @@ pub use jobs::{check_jobs, jobs};
 pub use lab::{LabOptions, SideLab, labs};
 use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
 use sampled::SamplingOptions;
-pub use shelf::{ShelfOptions, named, own_shelf, wrong};
+pub use shelf::{ShelfOptions, first, named, own_shelf, wrong};
 pub use signals::Stop;
 pub use works::leave_out_programs;
 

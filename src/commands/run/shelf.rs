@@ -193,6 +193,12 @@ pub fn own_shelf() -> PathBuf {
     mountmark_lab::cache::default_folder().join(OWN)
 }
 
+/// Where a campaign lies: the first shelf that is written, or else the first.
+pub fn first(shelves: &[PathBuf]) -> Option<&Path> {
+    let is_written = |path: &&PathBuf| place(path).1 == Access::Write;
+    shelves.iter().find(is_written).or(shelves.first()).map(PathBuf::as_path)
+}
+
 /// A folder, and whether it is written.
 pub fn place(text: &Path) -> (PathBuf, Access) {
     match text.to_str().and_then(|text| text.strip_suffix(READ_ONLY)) {
@@ -220,6 +226,9 @@ mod tests {
         }
         assert_eq!(place(Path::new("/srv/a:ro")), ("/srv/a".into(), Access::Read));
         assert_eq!(place(Path::new("/srv/a")), ("/srv/a".into(), Access::Write));
+        let first = |paths: &[&str]| first(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()).map(Path::to_owned);
+        assert_eq!(first(&["/a:ro", "/b", "/c"]), Some("/b".into()));
+        assert_eq!((first(&["/a:ro"]), first(&[])), (Some("/a:ro".into()), None));
     }
 
     #[test]

@@ -43,9 +43,28 @@ pub fn own_words() -> Result<Vec<String>, WrongUse> {
     expand(std::env::args_os())?.into_iter().map(text).collect()
 }
 
+/// The text of a file with these words.
+///
+/// # Errors
+/// Words that such a file cannot have: it must run as it reads. `shown` is what the file is called.
+pub fn text(shown: &str, words: &[String]) -> Result<String, WrongUse> {
+    let wrong = |reason: &str| WrongUse(format!("{shown}: {reason}"));
+    let text = shlex::try_join(words.iter().map(String::as_str)).map_err(|_| wrong("a word has a NUL"))? + "\n";
+    match read(shown, &text)? == words {
+        true => Ok(text),
+        false => Err(wrong("a word has a line end of Windows, which a plan file has not; put it into a script")),
+    }
+}
+
 fn words(path: &str) -> Result<Vec<String>, WrongUse> {
+    let shown = format!("the plan file {path}");
     let text = mountmark_input::text(Path::new(path), mountmark_input::MOST_TEXT)
-        .map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;
+        .map_err(|error| WrongUse(format!("{shown}: {error}")))?;
+    read(&shown, &text)
+}
+
+/// The words of a file's text.
+fn read(shown: &str, text: &str) -> Result<Vec<String>, WrongUse> {
     // Line ends of Windows.
     let text = text.replace("\r\n", "\n");
     // It must run as it reads: hidden characters are rejected.
@@ -54,16 +73,12 @@ fn words(path: &str) -> Result<Vec<String>, WrongUse> {
         (1..).zip(text.lines()).find_map(|(line, text)| Some((line, text.chars().find(|c| hidden(*c))?)))
     {
         let code = u32::from(found);
-        return Err(WrongUse(format!(
-            "the plan file {path}:{line}: it holds U+{code:04X}, which does not show; remove it"
-        )));
+        return Err(WrongUse(format!("{shown}:{line}: it holds U+{code:04X}, which does not show; remove it")));
     }
     let words = shlex::split(&text)
-        .ok_or_else(|| WrongUse(format!("the plan file {path}: a quote is not closed, or \\ is its last character")))?;
+        .ok_or_else(|| WrongUse(format!("{shown}: a quote is not closed, or \\ is its last character")))?;
     match words.first().map(String::as_str) {
-        None => {
-            Err(WrongUse(format!("the plan file {path} has no words; it holds a command line, `run --fs ext4,xfs`")))
-        }
+        None => Err(WrongUse(format!("{shown} has no words; it holds a command line, `run --fs ext4,xfs`"))),
         Some("mountmark") => Ok(words[1..].to_vec()),
         Some(_) => Ok(words),
     }
@@ -115,5 +130,19 @@ mod tests {
         assert!(expanded("run --fs \x1b[2J\n", &[]).unwrap_err().contains("U+001B"));
         let missing = expand([OsString::from("@/nowhere/plan")]).unwrap_err().to_string();
         assert!(missing.contains("/nowhere/plan: No such file"), "{missing}");
+    }
+
+    #[test]
+    fn words_that_a_file_cannot_have_are_refused_before_it_is_written() {
+        let text = |word: &str| {
+            let words = ["run", "--", "printf", word].map(str::to_owned);
+            super::text("the plan", &words).map_err(|error| error.to_string())
+        };
+        for word in ["", "it's", "two\nlines", "a\tb", "@file", "# no comment", "\\"] {
+            assert_eq!(expanded(&text(word).unwrap(), &[]).unwrap()[1..], ["run", "--", "printf", word]);
+        }
+        assert!(text("a\u{7}b").unwrap_err().contains("the plan:1: it holds U+0007"));
+        assert!(text("a\r\nb").unwrap_err().contains("a line end of Windows"));
+        assert!(text("a\0b").unwrap_err().contains("a NUL"));
     }
 }

@@ -224,6 +224,7 @@ fn what_cannot_be_measured_elsewhere_is_refused_first() {
     }
     refused(&["--on", "ssh:/nonexistent", "--shelf", &shelf], 2, "--on ssh:/nonexistent: No such file");
     refused(&["--detach"], 2, "--on <ENGINE>");
+    refused(&["--on", &on, "--shelf", &shelf, "--", "printf", "a\u{7}"], 2, "the campaign's plan:1: it holds U+0007");
     lab.command(&["campaign", "list"]).ended_with(2).says(&["--shelf FOLDER"]);
     lab.command(&["campaign", "list", "--shelf", &shelf]).ended_with(2).says(&["there is no shelf at"]);
     let work = ["work", "run", "--fs", "ext4", "--shelf", &shelf, "--until", "0"];

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{EngineKind, On};
 use crate::common::WrongUse;
+use crate::plan_file;
 
 /// The folder of campaigns on a shelf.
 const FOLDER: &str = "campaigns";
@@ -21,6 +22,9 @@ const STATE: &str = "state.json";
 
 /// The beginning of names of files that say which cells failed; their ends are keys.
 const FAILED: &str = "failed-";
+
+/// What the plan is called before it is written.
+pub const PLAN_TEXT: &str = "--on: the campaign's plan";
 
 /// Notes in a campaign's folder that a cell failed as a whole: the shelf keeps none of those, and a campaign waits for none.
 pub fn note_failure(folder: &Path, key: &str, reason: &str) -> Result<()> {
@@ -62,11 +66,11 @@ impl Campaign {
         let folder = shelf.join(FOLDER).join(&name);
         let from = std::env::current_dir().context("cannot name this folder")?;
         let stored = Stored { on: on.into(), from, workers: Vec::new(), started: 0 };
-        let plan = shlex::try_join(words.iter().map(String::as_str)).context("a word of the plan has a NUL")?;
+        let plan = plan_file::text(PLAN_TEXT, words)?;
         let write = || -> Result<()> {
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("keys"), keys.join("\n") + "\n")?;
-            fs::write(folder.join("plan"), plan + "\n")?;
+            fs::write(folder.join("plan"), plan)?;
             fs::write(folder.join("expected.json"), expected.to_string())?;
             Ok(())
         };

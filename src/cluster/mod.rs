@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::Result;
 use mountmark_model::Bytes;
 
-pub use campaign::{Campaign, find, has_failed, list, note_failure};
+pub use campaign::{Campaign, PLAN_TEXT, find, has_failed, list, note_failure};
 pub use watch::{Ended, watch};
 
 use crate::common;

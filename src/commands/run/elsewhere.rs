@@ -34,6 +34,7 @@ pub fn check(arguments: &Arguments, on: &On) -> Result<()> {
     if arguments.detach && !on.outlives() {
         bail!(WrongUse("--detach: workers by ssh end with this process; start it in tmux or by nohup instead".into()));
     }
+    plan_file::text(cluster::PLAN_TEXT, &words(arguments)?)?;
     on.engine().map(drop)
 }
 

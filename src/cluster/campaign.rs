@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use mountmark_record::{Timestamp, new_id};
+use mountmark_shelf::Trust;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,6 +49,8 @@ pub struct Stored {
     pub workers: Vec<String>,
     /// How many were started, ever.
     pub started: usize,
+    /// The list of keys whose cells count, if there is one.
+    pub trust: Option<PathBuf>,
 }
 
 pub struct Campaign {
@@ -60,12 +63,19 @@ pub struct Campaign {
 
 impl Campaign {
     /// Writes a new campaign on a shelf: `words` are the command line that workers follow, as [`crate::plan_file`] reads it, and
-    /// that prints the table; `expected` are the parts of the first cell's key.
-    pub fn begin(shelf: &Path, on: &str, words: &[String], keys: Vec<String>, expected: &Value) -> Result<Campaign> {
+    /// that prints the table; `expected` are the parts of the first cell's key. Cells count that keys of the list `trust` signed.
+    pub fn begin(
+        (shelf, trust): (&Path, Option<&Path>),
+        on: &str,
+        words: &[String],
+        keys: Vec<String>,
+        expected: &Value,
+    ) -> Result<Campaign> {
         let name = new_id(Timestamp::now()).as_str().to_owned();
         let folder = shelf.join(FOLDER).join(&name);
         let from = std::env::current_dir().context("cannot name this folder")?;
-        let stored = Stored { on: on.into(), from, workers: Vec::new(), started: 0 };
+        let trust = trust.map(|path| from.join(path));
+        let stored = Stored { on: on.into(), from, workers: Vec::new(), started: 0, trust };
         let plan = plan_file::text(PLAN_TEXT, words)?;
         let write = || -> Result<()> {
             fs::create_dir_all(&folder)?;
@@ -109,6 +119,12 @@ impl Campaign {
             *nodes = self.stored.from.join(&*nodes);
         }
         Ok(on)
+    }
+
+    /// Whose cells count; `None`: everybody's.
+    pub fn trust(&self) -> Result<Option<Trust>> {
+        let list = self.stored.trust.as_deref().map(Trust::read).transpose();
+        list.with_context(|| format!("the keys of the campaign {}", self.name))
     }
 
     /// The file with the plan's words.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use mountmark_model::counted;
-use mountmark_shelf::Folder;
+use mountmark_shelf::{Folder, Trust};
 
 use super::{Campaign, Engine, Job, On};
 use crate::commands::Stop;
@@ -38,7 +38,7 @@ pub enum Ended {
 /// Workers that end again and again and leave cells.
 pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, stop: &Stop) -> Result<Ended> {
     let (mut engine, wanted) = on.engine()?;
-    let mut seen = Seen { shelf, trouble: String::new() };
+    let mut seen = Seen::new(campaign, shelf)?;
     let (mut done, mut said_at) = (seen.missing(campaign)?.0, None::<Instant>);
     let begin = (Instant::now(), done);
     let (mut gone_since, mut tries) = (None::<Instant>, 0);
@@ -94,11 +94,32 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
 /// What is on the shelf.
 struct Seen<'a> {
     shelf: &'a Folder,
+    trust: Option<Trust>,
+    /// Keys of cells that somebody who is trusted signed: none is read twice.
+    signed: BTreeSet<String>,
     /// Why it could not be seen last.
     trouble: String,
 }
 
 impl Seen<'_> {
+    fn new<'a>(campaign: &Campaign, shelf: &'a Folder) -> Result<Seen<'a>> {
+        Ok(Seen { shelf, trust: campaign.trust()?, signed: BTreeSet::new(), trouble: String::new() })
+    }
+
+    /// Whether workers leave a cell as it is there.
+    fn has(&mut self, key: &str) -> bool {
+        let Some(trust) = &self.trust else { return self.shelf.has(key) };
+        if !self.shelf.has(key) || self.signed.contains(key) {
+            return self.shelf.has(key);
+        }
+        let is_signed =
+            self.shelf.get(key).iter().any(|(_, entry)| entry.as_ref().is_ok_and(|entry| trust.takes(entry)));
+        if is_signed {
+            self.signed.insert(key.to_owned());
+        }
+        is_signed
+    }
+
     /// How many cells are there, and how many are neither there nor failed; `None` if that cannot be seen now. A server that is
     /// away for a while ends no worker.
     fn now(&mut self, campaign: &Campaign) -> Option<(usize, usize)> {
@@ -116,7 +137,7 @@ impl Seen<'_> {
     fn missing(&mut self, campaign: &Campaign) -> Result<(usize, usize)> {
         self.shelf.look()?;
         let failed = campaign.failed()?;
-        let left = campaign.keys.iter().filter(|key| !self.shelf.has(key) && !failed.contains(*key)).count();
+        let left = campaign.keys.iter().filter(|key| !failed.contains(*key) && !self.has(key)).count();
         Ok((campaign.keys.len() - left, left))
     }
 }
@@ -172,4 +193,40 @@ fn leave(campaign: &Campaign, engine: &mut dyn Engine, on: &On) -> Result<Ended>
     engine.stop(&campaign.stored.workers)?;
     say!("mountmark: the workers of campaign {} were ended; its cells stay on the shelf", campaign.name);
     Ok(Ended::Cancelled)
+}
+
+#[cfg(test)]
+mod tests {
+    use mountmark_lab::CellKey;
+    use mountmark_model::{Environment, Outcome};
+    use mountmark_shelf::{Access, Entry, Figures, Measured, Signer};
+
+    use super::*;
+    use crate::cluster::campaign::Stored;
+
+    #[test]
+    fn cells_that_nobody_who_is_trusted_signed_are_missing() {
+        let root = tempfile::tempdir().unwrap();
+        let shelf = Folder::open(&root.path().join("shelf"), Access::Write).unwrap();
+        let signer = Signer::make(&root.path().join("key")).unwrap();
+        let list = root.path().join("list");
+        fs::write(&list, format!("{} Ann\n", signer.public())).unwrap();
+        let entry = Entry {
+            key: CellKey::of(serde_json::json!({})),
+            figures: Figures { outcome: Outcome::Ok, events: Vec::new() },
+            measured: Measured { host: "n1".into(), at: 1, environment: Environment::default(), log: String::new() },
+            signed: None,
+        };
+        shelf.put(&entry.pack().unwrap(), &|_| true).unwrap();
+        let (on, from, folder) = ("ssh:hosts".into(), root.path().into(), root.path().join("campaign"));
+        let stored = Stored { on, from, workers: Vec::new(), started: 0, trust: Some(list) };
+        let keys = vec![entry.key.sha256.clone()];
+        let mut campaign = Campaign { name: "one".into(), folder, keys, stored };
+        let mut seen = Seen::new(&campaign, &shelf).unwrap();
+        assert_eq!(seen.missing(&campaign).unwrap(), (0, 1));
+        shelf.put(&entry.pack_signed(&signer).unwrap(), &|there| there.signed.is_some()).unwrap();
+        assert_eq!(seen.missing(&campaign).unwrap(), (1, 0));
+        campaign.stored.trust = None;
+        assert_eq!(Seen::new(&campaign, &shelf).unwrap().missing(&campaign).unwrap(), (1, 0));
+    }
 }

@@ -160,8 +160,7 @@ impl Shelf {
 
     /// Whether somebody who is trusted signed it, if that is asked for.
     fn is_trusted(&self, entry: &Entry) -> bool {
-        let Some(trust) = &self.keys.trust else { return true };
-        entry.signed.as_ref().is_some_and(|signed| trust.has(&signed.by))
+        self.keys.trust.as_ref().is_none_or(|trust| trust.takes(entry))
     }
 
     /// Puts what was measured on every shelf that can be written and lacks it, signed if there is a key.

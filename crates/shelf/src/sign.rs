@@ -10,6 +10,8 @@ use ed25519_compact::{KeyPair, PublicKey, Seed, Signature};
 use mountmark_lab::cache::sha256;
 use serde::{Deserialize, Serialize};
 
+use crate::entry::Entry;
+
 /// What stands before the digits of a key, so that the two kinds are not mistaken for each other.
 const PRIVATE: &str = "mountmark-private:";
 const PUBLIC: &str = "mountmark-public:";
@@ -146,6 +148,11 @@ impl Trust {
         }
         ensure!(!keys.is_empty(), "{shown} has no key: nothing could be taken");
         Ok(Trust(keys))
+    }
+
+    /// Whether somebody of the list signed it.
+    pub fn takes(&self, entry: &Entry) -> bool {
+        entry.signed.as_ref().is_some_and(|signed| self.has(&signed.by))
     }
 
     /// Whether what this key signed is used.

@@ -47,7 +47,8 @@ pub fn measure(arguments: &Arguments, on: &On, prepared: &Prepared, plan: &Plan,
     let shelved = prepared.shelved.context(NO_KEYS)?;
     let key = |cell: &PlannedCell| shelved.key_of(&cell.whole())?.context(NO_KEYS);
     let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>>>()?;
-    let mut campaign = Campaign::begin(&path, &on.text, &words(arguments)?, keys, &first_parts(prepared, plan)?)?;
+    let place = (path.as_path(), arguments.shelf.trusted());
+    let mut campaign = Campaign::begin(place, &on.text, &words(arguments)?, keys, &first_parts(prepared, plan)?)?;
     let watched = cluster::watch(&mut campaign, &shelf, on, arguments.detach, stop);
     if watched.is_err() && campaign.stored.started == 0 {
         campaign.forget();

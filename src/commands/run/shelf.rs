@@ -85,6 +85,11 @@ impl ShelfOptions {
             .map(|(path, _)| path)
     }
 
+    /// The list of keys whose cells are taken.
+    pub fn trusted(&self) -> Option<&Path> {
+        self.given.trust.as_deref()
+    }
+
     /// Whether nothing is taken.
     pub fn fresh(&self) -> bool {
         self.given.fresh

@@ -107,6 +107,10 @@ impl Command {
         // Empty is as good as none, and stands in the place of what a guest has.
         environment.entry("LC_ALL".into()).or_default();
         let name = words.first().ok_or(Refusal::NoCommand)?;
+        // Found now, before the command changes what it changes.
+        if let Some(word) = words.iter().find(|word| word.to_str().is_none()) {
+            return Err(Refusal::NotText(word.to_string_lossy().into_owned()));
+        }
         let program = find(name, &folder, &environment[OsStr::new("PATH")])?;
         Ok(Command { words, program, folder, environment, input: None })
     }
@@ -169,4 +173,17 @@ fn find(name: &OsStr, folder: &Path, path: &OsStr) -> Result<PathBuf> {
         });
     };
     Ok(found.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_no_suite_can_hold_is_refused_before_the_command_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = |word: &[u8]| Command::new(vec!["sh".into(), OsStr::from_bytes(word).into()], folder.path(), &[]);
+        assert!(matches!(new(b"caf\xe9").unwrap_err(), Refusal::NotText(word) if word.starts_with("caf")));
+        new("caf\u{e9}".as_bytes()).unwrap();
+    }
 }

@@ -1,6 +1,7 @@
 //! Workers as one array job of Slurm: sites ask for few and long allocations.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -27,6 +28,11 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).trim().to_owned()
 }
 
+/// The pattern of the files for what workers print. A folder's own percent signs begin no number.
+fn output(folder: &Path) -> String {
+    format!("{}/worker-%a.log", folder.display().to_string().replace('%', "%%"))
+}
+
 impl Engine for Slurm {
     fn start(&mut self, job: &Job, numbers: &[usize], of: usize) -> Result<Vec<String>> {
         let array = numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
@@ -34,7 +40,7 @@ impl Engine for Slurm {
         command.args(["--parsable", "--ntasks=1", "--no-requeue"]);
         command.arg(format!("--array={array}")).arg(format!("--job-name=mountmark-{}", job.name));
         command.arg(format!("--cpus-per-task={}", self.on.cpus));
-        command.arg(format!("--output={}/worker-%a.log", job.folder.display())).arg("--open-mode=append");
+        command.arg(format!("--output={}", output(job.folder))).arg("--open-mode=append");
         command.arg(format!("--chdir={}", job.from.display()));
         let EngineKind::Slurm { partition, account } = &self.on.engine else { bail!("not an engine of Slurm") };
         command.args(partition.iter().map(|name| format!("--partition={name}")));
@@ -85,5 +91,15 @@ impl Engine for Slurm {
             bail!("scancel: {}", said(&output));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_signs_of_a_shelf_are_not_those_of_slurm() {
+        assert_eq!(output(Path::new("/nfs/100%a/one")), "/nfs/100%%a/one/worker-%a.log");
     }
 }

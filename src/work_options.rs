@@ -286,7 +286,8 @@ impl Work {
     pub fn save(&self) -> Result<()> {
         let Some((path, text)) = &self.saved else { return Ok(()) };
         written::write_whole(path, text)?;
-        say!("mountmark: {} has the command as a suite: --suite {}", path.display(), path.display());
+        let word = mountmark_findings::shell_word(&path.to_string_lossy());
+        say!("mountmark: {} has the command as a suite: --suite {word}", path.display());
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use mountmark_shelf::{Folder, Trust};
 
 use super::{Campaign, Engine, Job, On};
 use crate::commands::Stop;
+use crate::common;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(2);
@@ -45,7 +46,7 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
     loop {
         let Some((now, left)) = seen.now(campaign) else {
             if stop.is_set() {
-                return leave(campaign, engine.as_mut(), on);
+                return leave(campaign, engine.as_mut(), (on, shelf));
             }
             thread::sleep(LOOK);
             continue;
@@ -75,8 +76,7 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
             live = None;
         }
         if detach {
-            let (name, shelf) = (&campaign.name, shelf.path.display());
-            say!("mountmark: it goes on without this; `mountmark campaign watch {name} --shelf {shelf}` watches it");
+            say!("mountmark: it goes on without this; `{}` watches it", again(campaign, shelf));
             return Ok(Ended::Left);
         }
         if let Some(live) = live.filter(|_| said_at.is_none_or(|at| at.elapsed() > SAY)) {
@@ -85,7 +85,7 @@ pub fn watch(campaign: &mut Campaign, shelf: &Folder, on: &On, detach: bool, sto
             say!("mountmark: {now} of {all} cells are there, {live} at work{likely}");
         }
         if stop.is_set() {
-            return leave(campaign, engine.as_mut(), on);
+            return leave(campaign, engine.as_mut(), (on, shelf));
         }
         thread::sleep(LOOK);
     }
@@ -179,14 +179,20 @@ fn last_words(campaign: &Campaign) -> String {
     if lines.is_empty() { "nothing".into() } else { lines.into_iter().collect::<Vec<_>>().join("; ") }
 }
 
+/// The command that watches a campaign.
+fn again(campaign: &Campaign, shelf: &Folder) -> String {
+    let words = ["mountmark", "campaign", "watch", &campaign.name, "--shelf", &shelf.path.to_string_lossy()];
+    common::shell_line(&words.map(str::to_owned))
+}
+
 /// What becomes of the workers when the user ends the watch.
-fn leave(campaign: &Campaign, engine: &mut dyn Engine, on: &On) -> Result<Ended> {
+fn leave(campaign: &Campaign, engine: &mut dyn Engine, (on, shelf): (&On, &Folder)) -> Result<Ended> {
     if on.outlives() && std::io::stdin().is_terminal() {
         say!("mountmark: the workers can go on without this. End them too? [y/N]");
         let mut answer = String::new();
         let _ = std::io::stdin().lock().read_line(&mut answer);
         if !answer.trim().eq_ignore_ascii_case("y") {
-            say!("mountmark: they go on; `mountmark campaign watch {}` watches them again", campaign.name);
+            say!("mountmark: they go on; `{}` watches them again", again(campaign, shelf));
             return Ok(Ended::Left);
         }
     }
@@ -228,5 +234,16 @@ mod tests {
         assert_eq!(seen.missing(&campaign).unwrap(), (1, 0));
         campaign.stored.trust = None;
         assert_eq!(Seen::new(&campaign, &shelf).unwrap().missing(&campaign).unwrap(), (1, 0));
+    }
+
+    #[test]
+    fn the_command_that_watches_again_can_be_typed() {
+        let root = tempfile::tempdir().unwrap();
+        let shelf = Folder::open(&root.path().join("Ann's cells"), Access::Write).unwrap();
+        let stored = Stored { on: "slurm".into(), from: "/".into(), workers: Vec::new(), started: 0, trust: None };
+        let campaign = Campaign { name: "one".into(), folder: "/".into(), keys: Vec::new(), stored };
+        let typed = shlex::split(&again(&campaign, &shelf)).unwrap();
+        assert_eq!(typed[..4], ["mountmark", "campaign", "watch", "one"]);
+        assert_eq!(typed[4..], ["--shelf", &*shelf.path.to_string_lossy()]);
     }
 }

@@ -78,6 +78,11 @@ impl WorkOptions {
         WorkOptions { suite: Some(name.to_owned()), ..WorkOptions::default() }
     }
 
+    /// The same, not to be written as a suite.
+    pub fn unsaved(self) -> WorkOptions {
+        WorkOptions { save: None, ..self }
+    }
+
     pub fn is_command(&self) -> bool {
         !self.command.is_empty()
     }

@@ -165,6 +165,9 @@ fn what_is_no_baseline_is_refused() {
         (&["--compare", "/bin/cat,/bin/ls", "--", "./x"], "--compare"),
         (&["--dry-run"], "--dry-run"),
         (&["--precision", "2%"], "--precision"),
+        (&["--format", "nonsense"], "--format: baseline save prints no figures"),
+        (&["--metric", "durable"], "--metric"),
+        (&["--advice", "answer.json"], "--advice"),
     ] {
         refused(&[&["save", "new.toml", "--fs", "ext4"], words].concat(), &[says]);
         assert!(!lab.path("new.toml").exists());

@@ -76,7 +76,7 @@ struct Check {
 }
 
 /// Options of `save` that say how, and not what, is measured: with a value, and without.
-const HOW: [&str; 7] = ["--out", "--jobs", "--format", "--shelf", "--sign", "--trust", "--metric"];
+const HOW: [&str; 7] = ["--out", "--jobs", "--shelf", "--sign", "--trust", "--save", "--advice"];
 const HOW_ALONE: [&str; 4] = ["--verbose", "-v", "--fresh", "--profile"];
 
 pub fn run(arguments: Arguments) -> Result<u8> {
@@ -88,6 +88,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 
 fn save(Save { file, mut run }: Save) -> Result<u8> {
     run.refuse_for_baseline()?;
+    run.refuse_printing("baseline save prints no figures; leave it away")?;
     let words = words(&file)?;
     Baseline::check(&file)?;
     let folder = from_file(&file)?;
@@ -268,6 +269,11 @@ fn words(file: &Path) -> Result<Vec<String>> {
     if words.next().as_deref() != file.to_str() {
         bail!(WrongUse("name the file first: mountmark baseline save FILE --fs ext4 -- COMMAND".into()));
     }
+    Ok(kept(words))
+}
+
+/// Those that say what is measured.
+fn kept(mut words: impl Iterator<Item = String>) -> Vec<String> {
     let (mut kept, mut is_command) = (Vec::new(), false);
     while let Some(word) = words.next() {
         is_command |= word == "--";
@@ -278,7 +284,7 @@ fn words(file: &Path) -> Result<Vec<String>> {
             words.next();
         }
     }
-    Ok(kept)
+    kept
 }
 
 /// The current folder, from the file's own.
@@ -292,4 +298,16 @@ fn from_file(file: &Path) -> Result<String> {
     let path: PathBuf = up.chain(down).collect();
     let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
     Ok(if text.is_empty() { ".".to_owned() } else { text.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_how_is_measured_is_not_kept() {
+        let words = "--fs ext4 --save tool.toml --jobs=2 --advice=a.json --fresh --with ./tool -- ./tool --save x";
+        let kept = kept(words.split(' ').map(str::to_owned));
+        assert_eq!(kept.join(" "), "--fs ext4 --with ./tool -- ./tool --save x");
+    }
 }

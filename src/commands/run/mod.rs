@@ -245,6 +245,8 @@ pub fn of_words(words: &[String], profiled: bool, jobs: Option<usize>, store: &S
     let words = std::iter::once("run").chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
     arguments.refuse_for_baseline()?;
+    // Files of before keep --save: a check writes no suite.
+    arguments.work = arguments.work.unsaved();
     arguments.set_profiled(profiled);
     arguments.jobs = jobs;
     arguments.store = store.clone();
@@ -256,6 +258,16 @@ impl Arguments {
     pub fn set_profiled(&mut self, profiled: bool) -> StoreOptions {
         self.lab = self.lab.clone().with_profiler(profiled);
         self.store.clone()
+    }
+
+    /// Refuses what is about a table that is not printed.
+    pub fn refuse_printing(&self, reason: &str) -> Result<()> {
+        let given = [
+            ("--format", self.format.format.is_some()),
+            ("--metric", self.format.metric.is_some()),
+            ("--advice", self.advice.is_some()),
+        ];
+        refuse_first(&given, reason)
     }
 
     /// Refuses what no baseline can be made of.
@@ -280,12 +292,15 @@ impl Arguments {
             ("--on", self.on.is_some()),
             ("--dry-run", self.dry_run),
         ];
-        match other.iter().find(|(_, given)| *given) {
-            Some((option, _)) => {
-                bail!(WrongUse(format!("{option}: a baseline is of one plan that is measured here; leave it away")))
-            }
-            None => Ok(()),
-        }
+        refuse_first(&other, "a baseline is of one plan that is measured here; leave it away")
+    }
+}
+
+/// Refuses the first option that is given.
+fn refuse_first(options: &[(&str, bool)], reason: &str) -> Result<()> {
+    match options.iter().find(|(_, given)| *given) {
+        Some((option, _)) => bail!(WrongUse(format!("{option}: {reason}"))),
+        None => Ok(()),
     }
 }
 

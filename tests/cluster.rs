@@ -17,6 +17,29 @@ use wrongs::Wrongs;
 /// The longest that a campaign, or the same run of this machine, takes.
 const LIMIT: Duration = Duration::from_secs(5400);
 
+#[test]
+fn options_of_which_a_worker_makes_nothing_are_refused() {
+    let lab = Lab::without_guests().taking_cells();
+    let shelf = lab.path("shelf").to_string_lossy().into_owned();
+    let work = |options: &[&str]| {
+        let first = ["work", "run", "--fs", "ext4", "--shelf", &shelf, "--until", "0"];
+        lab.command(&[&first[..], options].concat()).ended_with(2)
+    };
+    for options in [
+        &["--format", "nonsense"][..],
+        &["--metric", "durable"],
+        &["--advice", "answer.json"],
+        &["--fresh"],
+        &["--verify", "3%"],
+        &["--on", "slurm"],
+        &["--profile"],
+    ] {
+        work(options).says(&[&format!("{}: ", options[0])]);
+    }
+    // A campaign's plan has them from its run.
+    work(&["--expect", "campaign.json", "--format", "csv", "--verify", "3%"]).says(&["--until 0"]);
+}
+
 /// A plan of so many cells.
 fn plan(suite: &str, repeats: u32) -> Vec<String> {
     ["--suite", suite, "--fs", "ext2,ext4", "--repeat", &repeats.to_string()].map(str::to_owned).into()

@@ -25,7 +25,7 @@ const OF_KEYS: [&str; 4] = ["shelf", "sign", "trust", "verify"];
 #[derive(Clone, Debug, Default)]
 pub struct ShelfOptions {
     given: GivenShelves,
-    /// Those of [`OF_KEYS`] that stand on the command line: the others are usual, or the environment's.
+    /// Those that stand on the command line: the others are usual, or the environment's.
     typed: Vec<&'static str>,
     /// With --fresh: what was measured since then is taken, in milliseconds since 1970.
     since: Option<i64>,
@@ -64,7 +64,7 @@ impl Args for ShelfOptions {
 impl FromArgMatches for ShelfOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<ShelfOptions, clap::Error> {
         let is_typed = |option: &&str| matches.value_source(option) == Some(ValueSource::CommandLine);
-        let typed = OF_KEYS.into_iter().filter(is_typed).collect();
+        let typed = OF_KEYS.into_iter().chain(["fresh"]).filter(is_typed).collect();
         Ok(ShelfOptions { given: GivenShelves::from_arg_matches(matches)?, typed, since: None })
     }
 
@@ -83,6 +83,11 @@ impl ShelfOptions {
             .map(|path| place(path))
             .find(|(_, access)| *access == Access::Write)
             .map(|(path, _)| path)
+    }
+
+    /// Whether an option stands on the command line.
+    pub fn is_typed(&self, option: &str) -> bool {
+        self.typed.contains(&option)
     }
 
     /// The list of keys whose cells are taken.
@@ -121,7 +126,7 @@ impl ShelfOptions {
     /// missing, unless nothing is to be made. What the environment says of shelves is for labs whose figures have keys.
     pub fn check(&self, kind: Lab, is_dry: bool) -> Result<()> {
         if !kind.capabilities().exact_clock {
-            let Some(option) = self.typed.first() else { return Ok(()) };
+            let Some(option) = self.typed.iter().find(|option| OF_KEYS.contains(option)) else { return Ok(()) };
             bail!(WrongUse(format!(
                 "--{option}: figures of the lab {} are wall time, and are measured each time",
                 kind.name()

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use mountmark_cells::{Plan, PlannedCell};
+use mountmark_lab::emulator::options::PROFILE;
 use mountmark_lab::host::options::MEMORY;
 use mountmark_model::{Bytes, Cell, Outcome, counted};
 use mountmark_random::Stream;
@@ -19,7 +20,7 @@ use mountmark_run::pool;
 use mountmark_run::schedule::{self, CellResult};
 use mountmark_shelf::Shelved;
 
-use super::{Arguments, Prepared, Stop, checked, elsewhere, jobs, with_plan};
+use super::{Arguments, Prepared, Stop, checked, elsewhere, jobs, refuse_first, with_plan};
 use crate::cluster;
 use crate::common::{self, WrongUse};
 
@@ -67,6 +68,10 @@ enum Met {
 /// Works on the plan of `mountmark run` with these arguments; returns the exit code.
 pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
     let begin = Instant::now();
+    // A campaign's plan has all words of its run, which prints a table in the end.
+    if limits.expect.is_none() {
+        refuse(arguments)?;
+    }
     let mut arguments = arguments.clone();
     // The memory that the worker may take; of the host lab it is a cell's.
     let memory: Option<Bytes> = arguments.lab.given.value(&MEMORY);
@@ -94,6 +99,20 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
         walk(prepared, plan, (jobs, limits.worker), (deadline, campaign), &stop).map(Ok)
     });
     stop.or(ended, Err(stop.code())).map(|code| code.unwrap_or_else(|code| code))
+}
+
+/// Refuses options that nothing would come of.
+fn refuse(arguments: &Arguments) -> Result<()> {
+    arguments.refuse_printing("a worker prints no figures; the run over its shelf does, and takes this")?;
+    let other = [("--on", arguments.on.is_some()), ("--detach", arguments.detach)];
+    refuse_first(&other, "this is one of the workers, which starts no others")?;
+    let shelf = ["fresh", "verify"].map(|option| arguments.shelf.is_typed(option));
+    let shelf = [("--fresh", shelf[0]), ("--verify", shelf[1])];
+    refuse_first(
+        &shelf,
+        "a worker measures what is not on the shelf, and nothing else; name an empty shelf to measure all",
+    )?;
+    refuse_first(&[("--profile", arguments.lab.given.has(&PROFILE))], "cells on a shelf have no profiles")
 }
 
 fn say_measured(cell: &PlannedCell, outcome: &Outcome) {

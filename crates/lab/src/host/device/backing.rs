@@ -1,6 +1,6 @@
 //! The files on which loop devices lie, and who else uses them.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -83,7 +83,7 @@ mod tests {
         assert!(mounts::writers(&[], std::slice::from_ref(&file.id)).is_empty());
         let mut child = std::process::Command::new("sleep")
             .arg("60")
-            .stdout(fs::OpenOptions::new().append(true).open(named.path()).unwrap())
+            .stdout(File::options().append(true).open(named.path()).unwrap())
             .spawn()
             .unwrap();
         let writers = mounts::writers(&[], std::slice::from_ref(&file.id));

@@ -83,7 +83,7 @@ mod tests {
         assert!(mounts::writers(&[], std::slice::from_ref(&file.id)).is_empty());
         let mut child = std::process::Command::new("sleep")
             .arg("60")
-            .stdout(std::fs::OpenOptions::new().append(true).open(named.path()).unwrap())
+            .stdout(File::options().append(true).open(named.path()).unwrap())
             .spawn()
             .unwrap();
         let writers = mounts::writers(&[], std::slice::from_ref(&file.id));

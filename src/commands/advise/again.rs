@@ -53,7 +53,8 @@ fn put_over(old: &[String], new: &[String]) -> Vec<String> {
     while let Some(word) = old.next() {
         let name = name(&word).unwrap_or_default();
         let value = if takes(&name) && !word.contains('=') { old.next() } else { None };
-        if !named.contains(&name) && !(is_other_work && is_work(&name)) {
+        let is_replaced = named.contains(&name) || is_other_work && is_work(&name);
+        if !is_replaced {
             words.extend(std::iter::once(word).chain(value));
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn turning(pairs: &[Pair], counted: &Times, ranges: &[CostRange]) -> 
     let mut open: Vec<Part> = vec![ranges.iter().map(|range| [range.lowest, range.highest]).collect()];
     let mut worst: Option<(f64, Vec<f64>)> = None;
     for _ in 0..BOXES {
-        let Some(part) = open.pop() else { return None };
+        let part = open.pop()?;
         let middle: Vec<f64> = part.iter().map(|[low, high]| f64::midpoint(*low, *high)).collect();
         let corners: Vec<Vec<f64>> = corners(&part).collect();
         for point in corners.iter().chain([&middle]) {

@@ -79,7 +79,7 @@ fn the_answer_has_its_evidence() {
         "--survive",
         "nothing",
         "--budget",
-        "2m",
+        "4m",
         "--format",
         "json",
     ];

@@ -38,14 +38,33 @@ pub fn check(option: &str, path: &Path, what: &str, is_ours: &dyn Fn(&str) -> bo
         }
         _ => {}
     }
-    part_of(path).map(drop)
+    let (part, whole) = part_of(path)?;
+    match fs::metadata(&whole) {
+        Ok(about) => keep_owner(part.as_file(), &about, path),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Gives the file that replaces another one that one's owner and group, as root can.
+fn keep_owner(part: &File, about: &Metadata, path: &Path) -> Result<()> {
+    let shown = path.display();
+    let new = part.metadata().with_context(|| format!("cannot write {shown}"))?;
+    if (new.uid(), new.gid()) == (about.uid(), about.gid()) {
+        return Ok(());
+    }
+    match fchown(part, Some(about.uid()), Some(about.gid())) {
+        Err(error) if new.uid() != about.uid() => Err(error).with_context(|| {
+            format!("cannot write {shown}: it belongs to user {}, and would not any more", about.uid())
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// What holds data and is no file: a disk, or a device such as a tape. Terminals and `/dev/null` hold none.
 fn device(about: &Metadata) -> Option<&'static str> {
     let (major, minor) = (libc::major(about.rdev()), libc::minor(about.rdev()));
-    // Linux, Documentation/admin-guide/devices.txt: null, zero and full; terminals.
-    let holds_nothing = matches!((major, minor), (1, 3 | 5 | 7) | (4 | 5 | 136..=143, _));
+    // Linux, Documentation/admin-guide/devices.txt: null, zero and full; terminals, also of serial ports and hypervisors.
+    let holds_nothing = matches!((major, minor), (1, 3 | 5 | 7) | (4 | 5 | 136..=143 | 188 | 204 | 229, _));
     match about.file_type() {
         kind if kind.is_block_device() => Some("a disk"),
         kind if kind.is_char_device() && !holds_nothing => Some("a device"),
@@ -55,7 +74,11 @@ fn device(about: &Metadata) -> Option<&'static str> {
 
 /// Refuses to write an image or a log over what is there.
 pub fn free(option: &str, path: Option<&Path>) -> Result<()> {
-    path.map_or(Ok(()), |path| check(option, path, "empty file", &|_| false))
+    let Some(path) = path else { return Ok(()) };
+    if fs::metadata(path).is_ok_and(|about| about.file_type().is_char_device()) {
+        bail!(WrongUse(format!("{option} {} is a device, which holds no image or log: name a file", path.display())));
+    }
+    check(option, path, "empty file", &|_| false)
 }
 
 fn start(path: &Path) -> Result<String> {
@@ -119,13 +142,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let (mut part, whole) = part_of(path)?;
     // What others may not read stays so, and a file that is replaced by root stays its user's.
     if let Ok(about) = fs::metadata(&whole) {
-        let new = part.as_file().metadata().with_context(context)?;
-        if (new.uid(), new.gid()) != (about.uid(), about.gid()) {
-            let other = || {
-                format!("cannot write {}: it is of another user or group, and would not be any more", path.display())
-            };
-            fchown(part.as_file(), Some(about.uid()), Some(about.gid())).with_context(other)?;
-        }
+        keep_owner(part.as_file(), &about, path)?;
         part.as_file().set_permissions(about.permissions()).with_context(context)?;
     }
     part.write_all(text.as_bytes()).with_context(context)?;

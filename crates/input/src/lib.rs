@@ -41,8 +41,10 @@ pub fn new_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY).open(path)?;
     let about = file.metadata()?;
     let kind = about.file_type();
-    if kind.is_block_device() || kind.is_char_device() || about.len() > 0 {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else was written there meanwhile"));
+    let is_device = kind.is_block_device() || kind.is_char_device();
+    let reason = if is_device { "it is a device" } else { "something else was written there meanwhile" };
+    if is_device || about.len() > 0 {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
     }
     Ok(file)
 }

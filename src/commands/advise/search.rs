@@ -103,6 +103,7 @@ impl<'a> Search<'a> {
                 self.second = self.find_second(catalogue, &answer)?;
                 // The simplest may be the second, too.
                 if !self.race.is_out(&self.simplest) {
+                    self.power_cuts.sort_by_key(|cuts| cuts.configuration != answer.name);
                     return Ok(Some(answer));
                 }
             }

@@ -98,7 +98,10 @@ fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
                 format!("{} of {} {}", one.task, heading(&one.configuration), in_repeats(&one.repeats))
             };
             let all = and_more(failed.iter().map(one), failed.len(), NAMED);
-            format!("The later run failed where the earlier one did not, and what is compared are the other repeats: {all}.")
+            format!(
+                "The later run failed in repeats in which the earlier one did not, or in more of them, and no change of these figures is \
+                 judged: {all}."
+            )
         }
         ChangeRemark::Exact => {
             "One repeat in the virtual lab with the same seed and fixed conditions: figures are exact for that seed, and all changes come from \

@@ -3,12 +3,13 @@
 //!
 //! A cache has a `CACHEDIR.TAG` (<https://bford.info/cachedir/>), which programs for backups know as well.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::{bars, is_barred, write_whole};
+use super::{bars, is_barred, is_no_space, write_whole};
 
 /// The file that says that a folder is a cache, and whose.
 pub(crate) const TAG: &str = "CACHEDIR.TAG";
@@ -45,24 +46,39 @@ pub(crate) enum Folder {
     Strange(PathBuf),
 }
 
+fn is_tagged(cache: &Path) -> bool {
+    let text = fs::read_to_string(cache.join(TAG)).unwrap_or_default();
+    text.lines().nth(1).is_some_and(|line| line.starts_with(WHOSE))
+}
+
+/// Names that say nothing of whose a folder is: of what is being written, of what mkfs, servers and desktops leave, and the tag
+/// of whatever program.
+pub(crate) fn is_nobodys(name: &str) -> bool {
+    name.starts_with('.') || matches!(name, "lost+found" | TAG)
+}
+
+/// Whether a file in a cache is one that was being written.
+pub(crate) fn is_partial(name: &str) -> bool {
+    name.strip_prefix(".tmp")
+        .is_some_and(|more| more.len() == 6 && more.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
 /// Looks at a folder. One without a tag is a cache if it holds what only a cache holds, and nothing else.
 pub(crate) fn look(cache: &Path) -> Folder {
-    if fs::read_to_string(cache.join(TAG))
-        .is_ok_and(|text| text.lines().nth(1).is_some_and(|line| line.starts_with(WHOSE)))
-    {
+    if is_tagged(cache) {
         return Folder::Cache;
     }
     let (mut is_sure, mut any) = (false, None);
     for path in entries(cache) {
         let name = file_name(&path);
-        // What mkfs makes is nobody's.
-        if name == "lost+found" {
+        if is_nobodys(&name) {
             continue;
         }
         if !FOLDERS.contains(&name.as_str()) || !path.is_dir() {
             return Folder::Strange(path);
         }
-        let entries = entries(&path);
+        let mut entries = entries(&path);
+        entries.retain(|entry| !is_nobodys(&file_name(entry)) && entry.extension().is_none_or(|end| end != "lock"));
         // There is nothing in it to lose.
         if entries.is_empty() {
             continue;
@@ -85,18 +101,22 @@ pub(crate) fn look(cache: &Path) -> Folder {
 
 /// Whether an entry of a folder of the cache has a name that this program gives; `None` where it may have any.
 pub(crate) fn is_entry(folder: &str, name: &str) -> Option<bool> {
-    // Files that are being written.
-    if name.starts_with('.') {
+    if is_nobodys(name) || name.ends_with(".lock") {
         return None;
     }
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     match folder {
         "contents" | "images" | "snapshots" => Some(is_key(stem)),
         "closures" | "hashes" | "profiler" => is_key(stem).then_some(true),
-        // NAME-KEY.tar, its description and its lock.
-        "corpora" => stem.rsplit_once('-').is_some_and(|(_, key)| is_key(key)).then_some(true),
-        // NAME_VERSION_ARCHITECTURE, and its lock.
+        // NAME-KEY.tar and its description; a name may have dots.
+        "corpora" => {
+            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+            stem.rsplit_once('-').is_some_and(|(_, key)| is_key(key)).then_some(true)
+        }
+        // NAME_VERSION_ARCHITECTURE
         "packages" => Some(name.matches('_').count() == 2),
+        "kernels" => name.ends_with(".name").then_some(true),
+        "modules" => name.ends_with(".recipe.json").then_some(true),
         "apt" => matches!(name, "archives" | "lists").then_some(true),
         JOURNALS => name.ends_with(".json").then_some(true),
         "cells" => (name == "mountmark-shelf").then_some(true),
@@ -117,20 +137,29 @@ pub fn check(cache: &Path) -> Result<()> {
     let Folder::Strange(path) = look(cache) else { return Ok(()) };
     bail!(
         "the cache folder {} holds {:?}, which Mountmark did not put there, and what a cache holds is removed in time: set \
-         MOUNTMARK_CACHE to a folder of its own, such as {}",
+         MOUNTMARK_CACHE to a folder of its own, such as {}/mountmark",
         cache.display(),
         path.strip_prefix(cache).unwrap_or(&path),
-        cache.join("mountmark").display()
+        cache.display()
     )
 }
 
 /// Puts the tag into a folder that is to be a cache.
 pub(super) fn claim(cache: &Path) -> Result<()> {
     check(cache)?;
+    if is_tagged(cache) {
+        return Ok(());
+    }
+    let is_older = matches!(look(cache), Folder::Cache);
     match write_whole(&cache.join(TAG), TEXT.as_bytes()) {
-        // A cache that cannot be written serves all the same.
-        Err(error) if is_barred(&error) => Ok(()),
-        other => other,
+        // A cache that cannot be written, or is full, serves all the same.
+        Err(error) if is_barred(&error) || is_older && is_no_space(&error) => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => {
+            // Whoever shares the cache, or backs it up, has to know it too.
+            let _ = fs::set_permissions(cache.join(TAG), Permissions::from_mode(0o644));
+            Ok(())
+        }
     }
 }
 
@@ -175,7 +204,10 @@ mod tests {
             &["corpora/tree-0123456789abcdef.tar", "snapshots"],
             &["apt/lists/partial", "lost+found"],
             &["cells/mountmark-shelf"],
-            &["hashes/0123456789abcdef"],
+            &["hashes/0123456789abcdef", ".nfs0001"],
+            &["corpora/my.files.tar.gz-0123456789abcdef.tar", ".tmpAb12Cd"],
+            &["packages/bash_5.2.15-2+b13_amd64", "packages/bash_5.2.lock"],
+            &["kernels/6_12.name"],
         ] {
             assert!(matches!(look(made(older).path()), Folder::Cache), "{older:?}");
         }
@@ -197,9 +229,10 @@ mod tests {
             assert!(error.contains("did not put there") && error.contains("MOUNTMARK_CACHE"), "{error}");
             assert!(!folder.path().join(TAG).exists());
         }
-        // Many programs tag their caches.
-        let other = made(&["images"]);
+        // Many programs tag their caches, and a writer's file says nothing.
+        let other = made(&["images/ubuntu"]);
         fs::write(other.path().join(TAG), TEXT.replace("Mountmark", "cargo")).unwrap();
         assert!(matches!(look(other.path()), Folder::Strange(_)));
+        assert!(matches!(look(made(&["hashes/.tmpAb12Cd", "packages/adduser_3.lock"]).path()), Folder::Empty));
     }
 }

@@ -122,6 +122,11 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
 
 /// What was being written into a cache when its writer was killed.
 fn half_made(cache: &Path, found: &mut Vec<Leftover>) {
+    for (path, data) in own_entries(cache) {
+        if data.is_file() && own::is_partial(&file_name(&path)) && !lock::is_owned(&path) {
+            found.push(Leftover::path(path, Guard::Own, "never finished"));
+        }
+    }
     for folder in FOLDERS {
         let folder = cache.join(folder);
         if !is_real_folder(&folder) {
@@ -181,7 +186,8 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
             tag = Some(path);
             continue;
         }
-        if name == "lost+found" {
+        if own::is_nobodys(&name) {
+            parts.extend(own::is_partial(&name).then_some(path));
             continue;
         }
         if !FOLDERS.contains(&name.as_str()) {

@@ -59,13 +59,15 @@ fn half_made_downloads_are_found_at_once_unless_they_are_under_way() {
     let file = lock::new_file(&packages).unwrap();
     assert!(paths(&find(cache.path(), empty.path())).is_empty());
     // The state after a kill.
+    let tag = cache.path().join(".tmpAb12Cd");
+    fs::write(&tag, "half").unwrap();
     let (folder, left) = (packages.join(".tmpKilled"), packages.join(".tmpFile"));
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join(".lock"), "").unwrap();
     fs::write(folder.join("some.deb"), "half of it").unwrap();
     fs::write(&left, "half").unwrap();
     let found = find(cache.path(), empty.path());
-    assert_eq!(paths(&found), [left.clone(), folder.clone()]);
+    assert_eq!(paths(&found), [tag, left.clone(), folder.clone()]);
     assert!(found.iter().all(|leftover| leftover.remove().unwrap()));
     assert!(!folder.exists() && !left.exists() && scratch.path().exists() && file.path().exists());
 }

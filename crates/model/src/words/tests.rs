@@ -197,7 +197,9 @@ fn the_catalogues_own_commands_are_accepted() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        let filesystem: FileSystem = toml::from_str(&text).unwrap();
+        // What an option takes away is read by plans alone; without promises (L1, ...) a variant is, too.
+        let lines = text.lines().filter(|line| !line.starts_with("without = ") || line.contains("\"L"));
+        let filesystem: FileSystem = toml::from_str(&lines.collect::<Vec<_>>().join("\n")).unwrap();
         let variants = filesystem.variants.values().cloned();
         for variant in variants.chain([Default::default()]).map(Variant::on_disks) {
             let mkfs = if variant.command.is_empty() { filesystem.mkfs.clone() } else { variant.command };

@@ -24,7 +24,9 @@ pub fn gains(speeds: &Speeds, pairs: &[(&str, &str)], searched: usize) -> Vec<Op
     let differences: Vec<Vec<f64>> = pairs.iter().map(|pair| differences(speeds, pair)).collect();
     // Pairs of as many repeats share a variance.
     let places: Vec<(usize, usize)> = differences.iter().map(|all| (all.len(), 0)).collect();
-    let pairs_of = |repeats: usize| differences.iter().filter(|all| all.len() == repeats).count();
+    // One beside itself has no variance.
+    let others = || pairs.iter().zip(&differences).filter(|((one, other), _)| one != other);
+    let pairs_of = |repeats: usize| others().filter(|(_, all)| all.len() == repeats).count();
     tested(&differences, &places, |repeats| share(pairs_of(repeats)), searched)
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mountmark_model::Outcome;
 use mountmark_record::{CellRecord, RunRecord};
 use serde::Serialize;
 
 use crate::figures::find::series::{Figures, Series};
 
-/// A repeat of which the later run has no figure, though it ran.
+/// A repeat in which the later run tried a task in vain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// Counted from 0.
@@ -60,31 +61,47 @@ impl<'a> BothRuns<'a> {
         later.filter_map(|((repeat, _), value)| Some((*earlier.get(repeat)?, (*value)?))).collect()
     }
 
-    /// The repeats that ended in the later run without a figure, where the earlier run has one. Repeats of other seeds are
-    /// other work: then all that failed, if that is a larger share than in the earlier run. A repeat that was not
-    /// planned or not run is no failure.
+    /// The repeats in which the later run tried the task in vain, where the earlier run has a figure. Repeats of other seeds
+    /// are other work: then all that failed, if that is a larger share than in the earlier run. What was not planned, not run
+    /// or skipped is no failure.
     pub fn failures(&self, place: &Place, paired: bool) -> Vec<Failure> {
         let Some(other) = place.other else { return Vec::new() };
-        let (one, other) = (place.one, (other, self.new.configurations[other].as_str()));
-        let earlier = with_figure(self.old, place.before, one);
-        let later = with_figure(self.new, place.after, other.0);
-        let ran = repeats(&self.after, other.1);
-        let failed: BTreeSet<u32> = ran.difference(&later).copied().collect();
-        let is_counted = |repeat: &u32| paired && earlier.contains(repeat);
-        let before = repeats(&self.before, &self.old.configurations[one]);
-        let failed_before = before.difference(&earlier).count();
-        let more = !paired && failed.len() * before.len() > failed_before * ran.len();
-        let failure = |repeat: u32| Failure { repeat, reason: self.reason(other.1, place.task, repeat) };
-        failed.into_iter().filter(|repeat| more || is_counted(repeat)).map(failure).collect()
+        let earlier = with_figure(self.old, place.before, place.one);
+        let later = with_figure(self.new, place.after, other);
+        let before = tried(&self.before, &self.old.configurations[place.one], place.task);
+        let after = tried(&self.after, &self.new.configurations[other], place.task);
+        let failed = |tried: &Tried| tried.values().filter(|reason| reason.is_some()).count();
+        let more = !paired && failed(&after) * before.len() > failed(&before) * after.len();
+        let is_counted = |repeat: &u32| !later.contains(repeat) && (more || paired && earlier.contains(repeat));
+        let failure = |(repeat, reason): (u32, Option<String>)| Some(Failure { repeat, reason: reason? });
+        after.into_iter().filter(|(repeat, _)| is_counted(repeat)).filter_map(failure).collect()
     }
+}
 
-    fn reason(&self, configuration: &str, task: &str, repeat: u32) -> String {
-        let mut cells = self.after.get(&(configuration, repeat)).into_iter().flatten();
-        let found = cells.find_map(|cell| {
-            let own = cell.outcomes.iter().filter(|ended| ended.task == task).map(|ended| &ended.outcome);
-            own.chain([&cell.outcome]).find_map(|outcome| outcome.reason())
-        });
-        found.map(|reason| reason.trim().to_owned()).unwrap_or_default()
+/// The repeats in which a task was tried, each with its reason if that failed.
+type Tried = BTreeMap<u32, Option<String>>;
+
+fn tried(ended: &Ended, configuration: &str, task: &str) -> Tried {
+    let own = ended.iter().filter(|((name, _), _)| *name == configuration);
+    let outcomes = own.flat_map(|((_, repeat), cells)| cells.iter().map(|cell| (*repeat, deciding(cell, task))));
+    let mut out = Tried::new();
+    for (repeat, outcome) in outcomes.filter_map(|(repeat, outcome)| Some((repeat, outcome?))) {
+        let reason = outcome.is_failed().then(|| outcome.reason().unwrap_or_default().trim().to_owned());
+        out.entry(repeat).and_modify(|known| *known = known.take().or(reason.clone())).or_insert(reason);
+    }
+    out
+}
+
+/// What became of a task in a cell; `None` if the cell did not try it.
+fn deciding<'a>(cell: &'a CellRecord, task: &str) -> Option<&'a Outcome> {
+    // A run that varies a parameter has a cell for each of its points, which are in the names of tasks.
+    let is_its = match task.rsplit_once('@') {
+        None => true,
+        Some((_, point)) => cell.outcomes.iter().any(|ended| ended.task.ends_with(&format!("@{point}"))),
+    };
+    match cell.outcomes.iter().find(|ended| ended.task == task) {
+        Some(own) => Some(&own.outcome).filter(|outcome| !matches!(outcome, Outcome::Skipped { .. })),
+        None => Some(&cell.outcome).filter(|outcome| outcome.is_failed() && is_its),
     }
 }
 
@@ -94,11 +111,6 @@ fn ended(run: &RunRecord) -> Ended<'_> {
         out.entry((cell.configuration.as_str(), cell.repeat)).or_default().push(cell);
     }
     out
-}
-
-/// The repeats of a configuration that ended.
-fn repeats(ended: &Ended, configuration: &str) -> BTreeSet<u32> {
-    ended.keys().filter(|(name, _)| *name == configuration).map(|(_, repeat)| *repeat).collect()
 }
 
 fn with_figure(figures: &Figures, series: Option<&Series>, configuration: usize) -> BTreeSet<u32> {

@@ -138,7 +138,7 @@ fn every_format_names_the_repeats_that_failed() {
     for format in ["table", "markdown", "html"] {
         let text = written(&RunBeside(&found), format, 200);
         assert!(text.contains("lost in repeat 2"), "{text}");
-        assert!(text.contains("The later run failed where the earlier one did not"), "{text}");
+        assert!(text.contains("The later run failed in repeats in which the earlier one did not"), "{text}");
         assert!(text.contains("002 of xfs in repeat 2."), "{text}");
         assert!(text.contains(" 0 lost, 1 lost in some repeats, 0 new"), "{text}");
     }

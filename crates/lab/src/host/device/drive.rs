@@ -42,7 +42,11 @@ impl Drive {
     /// different makers may.
     pub(super) fn is(&self, other: &Drive) -> bool {
         match (self.wwid.is_empty(), other.wwid.is_empty()) {
-            (false, false) => self.wwid == other.wwid,
+            // Some bridges give all their disks one name. A path whose drive does not answer has no size.
+            (false, false) => {
+                let is_unknown = |drive: &Drive| matches!(drive.size.as_str(), "" | "0");
+                self.wwid == other.wwid && (self.size == other.size || is_unknown(self) || is_unknown(other))
+            }
             (true, true) => {
                 let named = |drive: &Drive| (drive.serial.clone(), drive.model.clone(), drive.size.clone());
                 !self.serial.is_empty() && named(self) == named(other)

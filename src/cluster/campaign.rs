@@ -1,8 +1,8 @@
 //! A campaign: a plan whose cells workers measure, and what is known of those workers, in a folder of the shelf.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{EngineKind, On};
 use crate::common::WrongUse;
 use crate::plan_file;
+use crate::written;
 
 /// The folder of campaigns on a shelf.
 const FOLDER: &str = "campaigns";
@@ -103,16 +104,7 @@ impl Campaign {
     }
 
     fn store(&self) -> Result<()> {
-        let path = self.folder.join(STATE);
-        let write = || -> Result<()> {
-            let new = self.folder.join("state.json.new");
-            let mut file = File::create(&new)?;
-            file.write_all(&serde_json::to_vec_pretty(&self.stored)?)?;
-            // After a power cut a new name can exist without the contents.
-            file.sync_all()?;
-            Ok(fs::rename(new, &path)?)
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))
+        written::write_whole(&self.folder.join(STATE), &serde_json::to_string_pretty(&self.stored)?)
     }
 
     /// What `--on` said. Its files are named from where the campaign was begun.

@@ -108,9 +108,10 @@ impl Seen<'_> {
 
     /// Whether workers leave a cell as it is there.
     fn has(&mut self, key: &str) -> bool {
-        let Some(trust) = &self.trust else { return self.shelf.has(key) };
-        if !self.shelf.has(key) || self.signed.contains(key) {
-            return self.shelf.has(key);
+        let is_there = self.shelf.has(key);
+        let Some(trust) = self.trust.as_ref().filter(|_| is_there) else { return is_there };
+        if self.signed.contains(key) {
+            return true;
         }
         let is_signed =
             self.shelf.get(key).iter().any(|(_, entry)| entry.as_ref().is_ok_and(|entry| trust.takes(entry)));

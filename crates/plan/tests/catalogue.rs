@@ -1,19 +1,12 @@
 //! The built-in catalogue, and messages about faults in a user's own.
 
+mod support;
+
 use std::path::Path;
 
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Suite, Task};
 use mountmark_plan::{Catalogue, Entry, Origin};
-
-const FILE_SYSTEM: &str = r#"
-name = "mine"
-about = "mine"
-mount_type = "mine"
-modules = []
-mkfs = ["mkfs.mine", "{options}", "{device}"]
-min_size = "8 MiB"
-no_fsck = "None."
-"#;
+use support::FILE_SYSTEM;
 
 const SUITE: &str = r#"
 name = "mine"

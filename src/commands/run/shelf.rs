@@ -77,12 +77,12 @@ impl FromArgMatches for ShelfOptions {
 impl ShelfOptions {
     /// The first shelf that is shared and written.
     pub fn written(&self) -> Option<PathBuf> {
-        self.given
-            .shelf
-            .iter()
-            .map(|path| place(path))
-            .find(|(_, access)| *access == Access::Write)
-            .map(|(path, _)| path)
+        self.places().find(|(_, access)| *access == Access::Write).map(|(path, _)| path)
+    }
+
+    /// The shelves, and whether each may be written.
+    fn places(&self) -> impl Iterator<Item = (PathBuf, Access)> + '_ {
+        self.given.shelf.iter().map(|path| place(path))
     }
 
     /// Whether an option stands on the command line.
@@ -115,10 +115,9 @@ impl ShelfOptions {
 
     /// Who signs, and whose signatures count.
     fn keys(&self) -> Result<Keys> {
-        let signer =
-            self.given.sign.as_deref().map(Signer::read).transpose().map_err(|error| wrong("--sign", error))?;
-        let trust =
-            self.given.trust.as_deref().map(Trust::read).transpose().map_err(|error| wrong("--trust", error))?;
+        let GivenShelves { sign, trust, .. } = &self.given;
+        let signer = sign.as_deref().map(Signer::read).transpose().map_err(|error| wrong("--sign", error))?;
+        let trust = trust.as_deref().map(Trust::read).transpose().map_err(|error| wrong("--trust", error))?;
         Ok(Keys { signer, trust })
     }
 
@@ -133,7 +132,7 @@ impl ShelfOptions {
             )));
         }
         self.keys()?;
-        for (path, access) in self.given.shelf.iter().map(|path| place(path)) {
+        for (path, access) in self.places() {
             Folder::check(&path, access, !is_dry).map_err(|error| wrong("--shelf", error))?;
         }
         Ok(())
@@ -155,11 +154,7 @@ impl ShelfOptions {
         if !kind.capabilities().exact_clock {
             return Ok(None);
         }
-        let shelf = Shelf::open(
-            &own_shelf(),
-            &self.given.shelf.iter().map(|path| place(path)).collect::<Vec<_>>(),
-            self.keys()?,
-        )?;
+        let shelf = Shelf::open(&own_shelf(), &self.places().collect::<Vec<_>>(), self.keys()?)?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
         // Entries hold no profiles.
         let not_before = match (is_profiled, self.given.fresh) {

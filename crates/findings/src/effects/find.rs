@@ -19,6 +19,7 @@ use mountmark_stats::summary::mean;
 use serde::Serialize;
 
 use crate::effects::find::curves::LevelCurve;
+use crate::effects::find::lacking::main_series;
 use crate::effects::find::orders::LevelOrders;
 use crate::figures::find::series::{Figures, Series, log_ratios};
 use crate::options::Options;
@@ -117,9 +118,8 @@ pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Opti
     }
     let mut found = Vec::new();
     let mut of_tasks = Vec::new();
-    for task in figures.tasks.iter().filter(|task| !task.step) {
-        let Some(series) = task.main() else { continue };
-        of_tasks.push((Some(task.id.clone()), design.measured(series)));
+    for (task, series) in main_series(figures) {
+        of_tasks.push((Some(task.to_owned()), design.measured(series)));
     }
     if of_tasks.len() > 1 {
         let all: Vec<&Measured> = of_tasks.iter().map(|(_, measured)| measured).collect();

@@ -134,23 +134,28 @@ fn is_key(name: &str) -> bool {
 /// # Errors
 /// What it holds, and the remedy.
 pub fn check(cache: &Path) -> Result<()> {
-    let Folder::Strange(path) = look(cache) else { return Ok(()) };
+    refuse(cache, &look(cache))
+}
+
+fn refuse(cache: &Path, found: &Folder) -> Result<()> {
+    let Folder::Strange(path) = found else { return Ok(()) };
     bail!(
         "the cache folder {} holds {:?}, which Mountmark did not put there, and what a cache holds is removed in time: set \
          MOUNTMARK_CACHE to a folder of its own, such as {}/mountmark",
         cache.display(),
-        path.strip_prefix(cache).unwrap_or(&path),
+        path.strip_prefix(cache).unwrap_or(path),
         cache.display()
     )
 }
 
 /// Puts the tag into a folder that is to be a cache.
 pub(super) fn claim(cache: &Path) -> Result<()> {
-    check(cache)?;
     if is_tagged(cache) {
         return Ok(());
     }
-    let is_older = matches!(look(cache), Folder::Cache);
+    let found = look(cache);
+    refuse(cache, &found)?;
+    let is_older = matches!(found, Folder::Cache);
     match write_whole(&cache.join(TAG), TEXT.as_bytes()) {
         // A cache that cannot be written, or is full, serves all the same.
         Err(error) if is_barred(&error) || is_older && is_no_space(&error) => Ok(()),
@@ -174,7 +179,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

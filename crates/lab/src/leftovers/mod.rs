@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::format_bytes;
 
 use crate::cache::lock::{self, InUse, Lock};
-use crate::cache::own::{self, FOLDERS, Folder, JOURNALS, TAG};
+use crate::cache::own::{self, FOLDERS, Folder, JOURNALS, TAG, file_name};
 
 mod process;
 #[cfg(test)]
@@ -247,8 +247,4 @@ fn size(path: &Path) -> u64 {
         _ => 0,
     };
     data.blocks() * 512 + inside
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
-use super::file_name;
 use crate::cache::lock::GUEST_PREFIX;
+use crate::cache::own::file_name;
 
 /// The process in a folder's name: `mountmark-guest-123-AbCdEf` belongs to process 123.
 pub fn owner(folder: &Path) -> Option<i32> {

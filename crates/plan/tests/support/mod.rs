@@ -6,6 +6,17 @@ use mountmark_model::conditions::Way;
 use mountmark_model::{Lab, Scale};
 use mountmark_plan::{Catalogue, Options};
 
+/// A file system of a user's own.
+pub const FILE_SYSTEM: &str = r#"
+name = "mine"
+about = "mine"
+mount_type = "mine"
+modules = []
+mkfs = ["mkfs.mine", "{options}", "{device}"]
+min_size = "8 MiB"
+no_fsck = "None."
+"#;
+
 /// A machine without anything special, whose disks are `memory`.
 const MACHINE: &str = r#"
 name = "plain"

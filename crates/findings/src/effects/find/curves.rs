@@ -6,6 +6,7 @@
 use mountmark_stats::summary::mean;
 use serde::Serialize;
 
+use super::lacking::main_series;
 use super::{Design, Gain, judged_together, ratios};
 use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
@@ -57,12 +58,7 @@ struct Course {
 
 /// By factor, then all tasks together, then by task.
 pub(super) fn curves(design: &Design, figures: &Figures, options: &Options) -> Vec<LevelCurve> {
-    let tasks: Vec<(&str, &Series)> = figures
-        .tasks
-        .iter()
-        .filter(|task| !task.step)
-        .filter_map(|task| Some((task.id.as_str(), task.main()?)))
-        .collect();
+    let tasks: Vec<(&str, &Series)> = main_series(figures).collect();
     let mut all = Vec::new();
     for factor in design.given().filter(|factor| design.factors[*factor].levels.len() >= FEWEST) {
         let rows = rows(design, figures, factor);

@@ -5,12 +5,7 @@ use crate::figures::find::series::{Figures, Series};
 
 /// Notes at each effect on a task who is left out of it; at those on all tasks, who is in some task.
 pub(super) fn note(design: &Design, figures: &Figures, found: &mut [TaskEffects]) {
-    let series: Vec<(&str, &Series)> = figures
-        .tasks
-        .iter()
-        .filter(|task| !task.step)
-        .filter_map(|task| Some((task.id.as_str(), task.main()?)))
-        .collect();
+    let series: Vec<(&str, &Series)> = main_series(figures).collect();
     for task in found {
         for effect in &mut task.effects {
             let of_task = series.iter().filter(|(id, _)| task.task.as_deref().is_none_or(|own| own == *id));
@@ -21,6 +16,12 @@ pub(super) fn note(design: &Design, figures: &Figures, found: &mut [TaskEffects]
             effect.left_out = out.into_iter().map(|one| figures.configurations[one].clone()).collect();
         }
     }
+}
+
+/// The figures by which each test is judged, by the test's name.
+pub(super) fn main_series(figures: &Figures) -> impl Iterator<Item = (&str, &Series)> {
+    let tests = figures.tasks.iter().filter(|task| !task.step);
+    tests.filter_map(|task| Some((task.id.as_str(), task.main()?)))
 }
 
 impl Design {

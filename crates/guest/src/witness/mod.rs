@@ -79,8 +79,8 @@ struct Witness<'a> {
     cell: &'a Cell,
     disk: &'a RecordedDisk,
     stand: Stand<'a>,
-    /// Checks of images, by their digest and the disk that is gone, of which a check is a function.
-    checked: HashMap<(u64, Option<u32>), Check>,
+    /// Checks of images and what they read, by their digest and the disk that is gone, of which a check is a function.
+    checked: HashMap<(u64, Option<u32>), (Check, Vec<(u64, u64)>)>,
 }
 
 impl Witness<'_> {

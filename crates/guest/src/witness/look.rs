@@ -47,8 +47,11 @@ impl Witness<'_> {
                 // Before the probe, and after everything was read, since it may write.
                 seen.application = asked.map(|asked| self.ask(asked)).transpose()?;
                 seen.write = probe().err().map(|error| error.to_string());
-                seen.umount = self.unmount();
-                seen.check = self.check(gone)?;
+                seen.umount = self.unmount().or_else(|| self.unmount_below());
+                // A check of what is still mounted says nothing.
+                if seen.umount.is_none() {
+                    seen.check = self.check(gone)?;
+                }
             }
             Err(error) => seen.mount = Some(format!("{error:#}")),
         }

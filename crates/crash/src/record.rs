@@ -108,7 +108,7 @@ pub enum Piece {
     Tried {
         /// Its place among all that is to be tried; `None` if it was tried only to find a smaller workload.
         place: Option<usize>,
-        tried: Tried,
+        tried: Box<Tried>,
     },
     /// The last that has begun has ended, or the user stopped it.
     Ended {
@@ -168,7 +168,7 @@ impl Record {
             Piece::Tried { place, tried } => {
                 if let Some(part) = self.parts.last_mut() {
                     part.places.extend(place);
-                    part.campaign.tried.push(tried);
+                    part.campaign.tried.push(*tried);
                 }
             }
             Piece::Ended { seconds, prepared, cut_short, stopped } => {
@@ -253,12 +253,12 @@ mod tests {
         };
         let tried = |place| Piece::Tried {
             place,
-            tried: Tried {
+            tried: Box::new(Tried {
                 workload: workload.clone(),
                 policy: Policy::Fifo,
                 shrunk: place.is_none(),
                 explored: Explored::default(),
-            },
+            }),
         };
         let head = Piece::Asked { asked: asked.clone(), program: "1".into(), command_line: "crash".into() };
         let mut pieces = vec![head, begun("a"), tried(Some(0)), tried(None)];

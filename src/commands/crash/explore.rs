@@ -138,7 +138,7 @@ impl Effort<'_> {
         let mut progress = Progress::new(&heading, work.places(), places.len());
         let End { ended, prepared } = work.run(places, self.stop, |CampaignProgress { place, tried }| {
             progress.add(place.is_some(), &tried);
-            let piece = Piece::Tried { place, tried };
+            let piece = Piece::Tried { place, tried: Box::new(tried) };
             writing.add(&piece)?;
             record.add(piece);
             Ok(())

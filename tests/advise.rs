@@ -72,17 +72,7 @@ fn the_answer_has_its_evidence() {
 
     // Who needs nothing gets what needs nothing.
     let free = [
-        "--suite",
-        &suite,
-        "--scale",
-        "1",
-        "--fs",
-        "nilfs2,jfs",
-        "--survive",
-        "nothing",
-        "--budget",
-        "90s",
-        "--format",
+        "--suite", &suite, "--scale", "1", "--fs", "nilfs2,jfs", "--survive", "nothing", "--budget", "90s", "--format",
         "json",
     ];
     let begin = Instant::now();

@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The run: its name, the beginning of it, or `latest`
     #[arg(default_value = "latest")]
     run: String,
-    /// Guests side by side [default: the number of processors]
+    /// Guests side by side, fewer where memory does not suffice [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Print a line for each step of each cell, with the wall time since the start

@@ -56,7 +56,8 @@ const STUDY: &str = "study";
 /// Run a suite on file systems and compare them
 #[derive(Args, Clone)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --options defaults,mount=noatime --kernel 6.1,6.12 --disk ssd,hdd    all combinations\n  mountmark run --fs ext4,xfs --fill 0%,80%    empty and mostly full\n  mountmark run --fs ext4,xfs --disk hdd --age copy:seed:1000,seed:1000 --cold -- sh -c 'tar -cf - aged | wc -c'\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --options defaults,mount=noatime --kernel 6.1,6.12 --disk ssd,hdd    all combinations\n  mountmark run --fs ext4,xfs --fill 0%,80%    empty and mostly full\n  mountmark run --fs ext4,xfs --disk hdd --age copy:seed:1000,seed:1000 --cold -- sh -c 'tar -cf - aged | wc -c'\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the modelled machine (--machine): they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others.",
+    mut_arg("parameter", |parameter| parameter.help("Set a variable for the commands: NAME=VALUE, a number or a size; --vary NAME=FROM..TO:POINTS draws a curve over it"))
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -107,11 +108,11 @@ pub struct Arguments {
     /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Conditions that should not matter and still change figures (idle time before each test, free memory, the state of
+    /// Conditions that should not matter and still change figures (idle time before each task, free memory, the state of
     /// the disk, block groups, the date): drawn anew for each repeat, or the same for all
     #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
     conditions: Way,
-    /// The pauses that a study makes before each test: kept, or left out [default: study where idle time is free, none
+    /// The pauses that a study makes before each task: kept, or left out [default: study where idle time is free, none
     /// where it takes wall time]
     #[arg(long, value_name = "PAUSES", value_parser = [STUDY, "none"])]
     pauses: Option<String>,
@@ -121,7 +122,8 @@ pub struct Arguments {
     /// Size of the file system under test [default: what the suite needs, and in a guest at least 2GiB]
     #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = disk_size)]
     disk_size: Option<Bytes>,
-    /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]
+    /// Guests side by side, fewer where memory does not suffice [default: the number of processors; the host lab runs one
+    /// cell at a time]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Labs under wall time: leave out the control, which is the first file system once more

@@ -26,7 +26,7 @@ GALLERY =
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
 	@echo 'make check   formatting, lints, unit tests, the rules of the house, and one guest: while you work'
-	@echo 'make test    set up, check formatting and lints, run all tests'
+	@echo 'make test    set up, check formatting and lints, run the tests that each change must pass'
 	@echo 'make nightly long tests: workloads that must break no promise; every command of the pages; four programs beside the engine;'
 	@echo '             figures that repeat, in longer runs and with the profiler on every file system'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'

@@ -133,11 +133,11 @@ impl SurviveOptions {
 /// Options of everything that prints figures.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FormatOptions {
-    /// How to print: table, markdown, csv, json or html [default: table]
+    /// How to print: table, markdown, csv, json, html, bencher or github-action-benchmark [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Which figure tables show; `mountmark list metrics` has them all [default: what each test is judged by, and before it
-    /// what its syncs take]
+    /// Which figure tables show; `mountmark list metrics` has them all [default: the figure by which each task is judged;
+    /// before it, where the task syncs, the mean time of a sync]
     #[arg(long, value_name = "METRIC")]
     pub metric: Option<String>,
 }

@@ -56,7 +56,7 @@ pub struct WorkOptions {
     /// Add a Debian package, with all that it depends on
     #[arg(long, value_name = "NAME", help_heading = FOR_COMMANDS)]
     package: Vec<String>,
-    /// Set a variable for the commands: NAME=VALUE, a number or a size; --vary NAME=FROM..TO:POINTS draws a curve
+    /// Set a variable for the commands: NAME=VALUE, a number or a size
     #[arg(long, value_name = "NAME=VALUE", help_heading = FOR_COMMANDS)]
     parameter: Vec<String>,
     /// Judge a number that the first command prints: NAME=PATTERN, a regular expression that matches once, with a group

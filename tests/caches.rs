@@ -149,7 +149,7 @@ fn files_of_packages_that_were_lost_or_changed_are_fetched_again() {
     }
     assert!(fs::read_to_string(closure).unwrap().contains("tar_0.1_"));
     let ran = lab.run(&plan).ended_with(3);
-    ran.says(&["tar 0.1", "no longer on the mirror", "mountmark clean --cache"]);
+    ran.says(&["tar 0.1", "no longer on the mirror", "remove ", "/closures"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_cache_of_another_user_is_refused() {
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
     };
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o777)).unwrap();
-    refused(&["other users may write", "chmod go-w"]);
+    refused(&["other users may write", "chmod go-w", "removes your own shelf"]);
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o755)).unwrap();
     match chown(&cache, Some(12345), None) {
         Ok(()) => refused(&["belongs to user 12345", "MOUNTMARK_CACHE"]),
@@ -216,4 +216,27 @@ fn the_cache_is_not_cleaned_away_under_a_run() {
     drop(run);
     lab.command(&["clean", "--cache"]).ended_with(0);
     assert!(!cache.exists());
+}
+
+#[test]
+fn the_cells_that_go_with_the_cache_are_counted_before_and_after() {
+    let lab = Lab::without_guests();
+    let cache = lab.path("cache");
+    let name = |digit: &str| format!("{}-{}.cell", digit.repeat(64), digit.repeat(16));
+    for digit in ["0", "f"] {
+        let part = cache.join("cells").join(digit.repeat(2));
+        fs::create_dir_all(&part).unwrap();
+        fs::write(part.join(name(digit)), "a cell").unwrap();
+    }
+    fs::write(cache.join("cells/mountmark-shelf"), "1\n").unwrap();
+    let lab = lab.with_cache(&cache);
+    assert_eq!(lab.command(&["clean"]).ended_with(0).stdout, "nothing to clean\n");
+    for (options, says) in [(&["--dry-run"][..], "would remove "), (&[], "removed ")] {
+        let said = lab.command(&[&["clean", "--cache"], options].concat()).ended_with(0).stdout;
+        let line = said.lines().find(|line| line.contains("/cells (")).unwrap_or_default();
+        assert!(line.starts_with(says) && line.ends_with(": your own shelf, 2 measured cells"), "{said}");
+    }
+    assert!(!cache.exists());
+    let help = lab.command(&["clean", "--help"]).ended_with(0).stdout;
+    assert!(help.contains("your own shelf of measured cells"), "{help}");
 }

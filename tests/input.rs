@@ -124,6 +124,9 @@ fn what_cannot_be_recorded_is_refused_first() {
     ] {
         lab.command(&["record", options[0], options[1], "--", command]).ended_with(2).says(&[says]);
     }
+    let in_tmp = lab.under(&["env", "-C", "/tmp"]);
+    let words = ["record", "--out-dir", &new.to_string_lossy(), "--", "true"];
+    in_tmp.command(&words).ended_with(2).says(&["is below /tmp", "/var/tmp"]);
     assert!(!new.exists());
 }
 
@@ -198,5 +201,24 @@ fn files_that_came_while_a_command_was_recorded_stay() {
         assert_eq!(fs::read_to_string(lab.path("mine").join(name)).unwrap(), "important\n");
         assert_eq!(fs::read_dir(lab.path("mine")).unwrap().count(), 1, "half of a pack is left");
         fs::remove_dir_all(lab.path("mine")).unwrap();
+    }
+}
+
+#[test]
+fn help_offers_what_a_command_takes_and_nothing_that_it_refuses() {
+    let lab = Lab::without_guests();
+    for (command, says, lacks) in [
+        ("advise", "--fill", "--compare"),
+        ("advise", "--parameter", "--vary"),
+        ("bisect", "--parameter", "--compare"),
+        ("why", "--suite", "piszcz-2006]"),
+        ("run", "--vary NAME=FROM..TO:POINTS", "profile's machine"),
+        ("crash", "held[:EVERY]", "--compare"),
+        ("show", "github-action-benchmark", "each test"),
+        ("work", "--worker", "docs/"),
+    ] {
+        let help = lab.command(&[command, "--help"]).ended_with(0).stdout;
+        let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(says) && !words.contains(lacks), "{command}: {says}, {lacks}: {words}");
     }
 }

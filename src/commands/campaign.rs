@@ -11,7 +11,7 @@ use super::run::{Stop, first, named};
 use crate::cluster::{self, Ended};
 use crate::common;
 
-/// List, watch, end and collect campaigns that other machines work on
+/// List, watch, end and collect runs that other machines measure
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark run --fs ext4,xfs --repeat 10 --shelf /nfs/cells --on slurm:workers=8,time=1h --detach\n  mountmark campaign list --shelf /nfs/cells\n  mountmark campaign watch --shelf /nfs/cells\n  mountmark campaign collect --shelf /nfs/cells    the run's table, once all cells are there"

@@ -4,17 +4,22 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use mountmark_lab::leftovers::Leftover;
 use mountmark_lab::{cache, host, leftovers};
+use mountmark_model::counted;
+use mountmark_shelf::{Access, Folder};
 
+use super::run::own_shelf;
 use crate::common;
 
 /// Remove what killed runs left behind, or the whole cache
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nPuts back what killed runs of the host lab changed, and keeps an image that another program may have written since. Removes guests whose run is gone, their temporary folders, and half-made entries of the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
+    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded, made and measured for later runs; results stay\n\nPuts back what killed runs of the host lab changed, and keeps an image that another program may have written since. Removes guests whose run is gone, their temporary folders, and half-made entries of the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed. With --cache your own shelf of measured cells goes, too: the next runs measure them again, and another version of Mountmark cannot. `mountmark shelf export FOLDER` saves them first, and --dry-run says how many there are."
 )]
 pub struct Arguments {
-    /// Remove the whole cache too: packages, kernels, images, snapshots, filled and aged disks, corpora
+    /// Remove the whole cache too: packages, kernels, images, snapshots, filled and aged disks, corpora, and your own shelf of
+    /// measured cells
     #[arg(long)]
     cache: bool,
     /// Say what would be removed, and remove nothing
@@ -55,14 +60,15 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         _alone = Some(alone);
     }
     for leftover in &found {
+        let about = about(leftover, arguments.cache);
         if arguments.dry_run {
-            common::print(&format!("would remove {}\n", leftover.about()))?;
+            common::print(&format!("would remove {about}\n"))?;
             told += 1;
             continue;
         }
         match leftover.remove() {
             Ok(true) => {
-                common::print(&format!("removed {}\n", leftover.about()))?;
+                common::print(&format!("removed {about}\n"))?;
                 told += 1;
             }
             Ok(false) => {}
@@ -79,6 +85,17 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         common::print("nothing to clean\n")?;
     }
     Ok(code)
+}
+
+/// What is removed. Of all that is in a cache only measured cells may be of days, so their number is said.
+fn about(leftover: &Leftover, is_whole: bool) -> String {
+    let own = own_shelf();
+    if !is_whole || !leftover.is_in(&own) {
+        return leftover.about().to_owned();
+    }
+    let cells = Folder::open(&own, Access::Read).and_then(|shelf| shelf.look());
+    let cells = cells.map_or_else(|_| "measured cells".into(), |cells| counted(cells, "measured cell"));
+    format!("{}: your own shelf, {cells}", leftover.about())
 }
 
 /// A link to a folder was made by the user and stays.

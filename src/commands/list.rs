@@ -16,7 +16,7 @@ use super::run::LabOptions;
 use crate::catalogue;
 use crate::common::{self, WrongUse};
 
-/// List file systems, suites, machines, disks, kernels, corpora, studies, crash scenarios, known faults, real machines, or metrics
+/// List what there is of a kind: file systems, suites, machines, disks, kernels, studies and others
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list filesystems --facts\n  mountmark list studies\n  mountmark list kernels\n  mountmark list faults\n  mountmark list metrics"
@@ -49,13 +49,13 @@ enum Kind {
     Corpora,
     /// Published studies to compare runs with
     Studies,
-    /// Debian's kernels that can be had, of this machine's sources and of the suites named so far, and which are in the cache
+    /// Debian's kernels that can be had, of this machine's sources and of releases that were named before, and which are in the cache
     Kernels,
     /// Workloads and applications for `mountmark crash`
     Crash,
     /// Real machines that the virtual lab was compared with
     Agreements,
-    /// Ranges of what work costs on real machines: whether an order holds within them is said beside it
+    /// What kinds of work cost on real machines, from and to: verdicts say whether an order holds there
     Costs,
     /// Files of file systems in use, for `--age geriatrix:NAME,overwrites=N`: how old, how large, how deep
     Ageing,
@@ -190,8 +190,7 @@ fn kernels() -> Result<String> {
         let from = suite.map_or("this machine's sources".to_owned(), |suite| format!("Debian's {suite}"));
         (version, if is_here { format!("{from}, in the cache") } else { from })
     };
-    let more =
-        "\nOther suites are named as well: --kernel sid, --kernel trixie:6.12. Their lists are then in the cache.\n";
+    let more = "\nOther releases of Debian are named as well: --kernel sid, --kernel trixie:6.12. Their lists are then in the cache.\n";
     Ok(rows(known.into_iter().map(of)) + more)
 }
 

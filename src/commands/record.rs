@@ -50,6 +50,13 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Ok(command) => command,
         Err(refusal) => return Err(WrongUse(refusal.to_string()).into()),
     };
+    if command.folder.starts_with("/tmp") {
+        bail!(WrongUse(format!(
+            "the working directory {} is below /tmp, and a guest has a /tmp of its own: run the command in another folder, \
+             such as one in /var/tmp",
+            command.folder.display()
+        )));
+    }
     if let Some(unread) = command.take_input(std::io::stdin())? {
         say!("mountmark: {unread}");
     }

@@ -39,7 +39,8 @@ pub struct Arguments {
     /// How to write: html, markdown, table, csv, json or svg [default: as the name after --output ends, else html]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// The report's file, or - for standard output [default: report-RUN.html for html, standard output for the others]
+    /// The report's file, or - for standard output; --out is the results store [default: report-RUN.html for html, standard
+    /// output for the others]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The configuration that figures are divided by [default: the first of each run]
@@ -56,7 +57,7 @@ pub struct Arguments {
     /// With --claims: judge claims about other suites and machines too
     #[arg(long, requires = "claims")]
     anyway: bool,
-    /// Explain the N largest differences between the best and the worst file system of a test, as `mountmark why` does:
+    /// Explain the N largest differences between the best and the worst file system of a task, as `mountmark why` does:
     /// their guests run again with the profiler, unless the run was made with --profile
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     why: Option<u16>,

@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The run: its name, the beginning of it, or `latest`
     #[arg(default_value = "latest")]
     run: String,
-    /// Guests side by side [default: the number of processors]
+    /// Guests side by side, fewer where memory does not suffice [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Print a line for each step of each cell, with the wall time since the start
@@ -106,11 +106,8 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     let jobs = jobs(arguments.jobs, rest, None);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);
-    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }.go_on(
-        &run.id,
-        rest,
-        arguments.force,
-    )
+    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }
+        .go_on(&run.id, rest, arguments.force)
 }
 
 /// New cells would be unlike the run's.

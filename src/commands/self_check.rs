@@ -29,7 +29,7 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check verdicts\n  mountmark self-check profiler\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
+    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check verdicts\n  mountmark self-check profiler\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit, if the first mkfs begins later than 1.5 s, or if the program takes more than 2 % of a processor, or a guest more than 200 MiB beside its memory and disks."
 )]
 pub struct Arguments {
     #[command(subcommand)]

@@ -12,7 +12,7 @@ use crate::common;
 /// Measure the cells of a plan that are not on a shelf yet, as one of many workers, and put them there
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark work run --fs ext4,xfs --repeat 10 --shelf /nfs/cells\n  mountmark work @nightly.plan --shelf /nfs/cells --worker 2/8 --until 50m\n\nStart as many workers as there are nodes, each with its number. They need no coordination: each skips what is on the shelf. When all have ended, `mountmark run` with the same options and --shelf prints the table without measuring anything. docs/how-to/cluster.md shows how to start them by Slurm, ssh and others."
+    after_help = "Examples:\n  mountmark work run --fs ext4,xfs --repeat 10 --shelf /nfs/cells\n  mountmark work @nightly.plan --shelf /nfs/cells --worker 2/8 --until 50m\n\nStart as many workers as there are nodes, each with its number. They need no coordination: each skips what is on the shelf. When all have ended, `mountmark run` with the same options and --shelf prints the table without measuring anything. `mountmark run --on` starts them by Slurm or ssh, and any program that starts numbered commands will do."
 )]
 pub struct Arguments {
     /// Which worker this is, of how many: they begin at different cells

@@ -18,7 +18,7 @@ struct Asked<'a> {
 /// The sides of a command: of a parameter that it has, or of a program, which it then brings.
 pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<CrossedFactor> {
     let asked = Asked::of(text)?;
-    if let Some(name) = asked.name.filter(|name| command.parameters.contains_key(*name)) {
+    if let Some(name) = asked.parameter_of(command.parameters.keys()) {
         return asked.parameter(name);
     }
     let paths = asked.paths()?;
@@ -38,7 +38,7 @@ pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<
 /// The sides of a suite: of a parameter that it has, or of a file that it brings.
 pub(super) fn sides_of_suite(text: &str, suite: &Suite) -> Result<CrossedFactor> {
     let asked = Asked::of(text)?;
-    if let Some(name) = asked.name.filter(|name| suite.parameters.contains_key(*name)) {
+    if let Some(name) = asked.parameter_of(suite.parameters.keys()) {
         return asked.parameter(name);
     }
     let paths = asked.paths()?;
@@ -79,6 +79,12 @@ impl<'a> Asked<'a> {
             bail!(asked.wrong("give two or more with commas between them, such as ./old,./new or N=100,200"));
         }
         Ok(asked)
+    }
+
+    /// As its suite writes it: capitals make no difference, as for --vary.
+    fn parameter_of<'b>(&self, mut known: impl Iterator<Item = &'b String>) -> Option<&'b str> {
+        let name = self.name?;
+        known.find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str)
     }
 
     fn wrong(&self, reason: &str) -> WrongUse {
@@ -189,7 +195,7 @@ mod tests {
             let error = sides_of_command(text, &mut command).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        let sides = sides_of_command("N=1,2KiB", &mut command).unwrap();
+        let sides = sides_of_command("n=1,2KiB", &mut command).unwrap();
         let change = SideChange::Parameter("N".into(), 2048);
         assert_eq!(sides.levels[1], CrossedLevel { text: "2KiB".into(), label: "N-2KiB".into(), change });
     }

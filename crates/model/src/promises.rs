@@ -228,25 +228,8 @@ pub struct Change {
 /// Mount options of all file systems that change nothing of what a power cut may take, but for times of access: mount(8),
 /// FILESYSTEM-INDEPENDENT MOUNT OPTIONS.
 const HARMLESS: [&str; 19] = [
-    "async",
-    "atime",
-    "dev",
-    "diratime",
-    "exec",
-    "lazytime",
-    "noatime",
-    "nodev",
-    "nodiratime",
-    "noexec",
-    "nolazytime",
-    "norelatime",
-    "nostrictatime",
-    "nosuid",
-    "relatime",
-    "rw",
-    "silent",
-    "strictatime",
-    "suid",
+    "async", "atime", "dev", "diratime", "exec", "lazytime", "noatime", "nodev", "nodiratime", "noexec", "nolazytime",
+    "norelatime", "nostrictatime", "nosuid", "relatime", "rw", "silent", "strictatime", "suid",
 ];
 
 /// Those that make more durable and nothing less: what is promised without them is promised.

@@ -43,7 +43,8 @@ use search::Search;
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark advise --suite varmail\n  mountmark advise --suite fileserver --disk hdd --need snapshots --survive rename --room 80%\n  mountmark advise --with ./target/release/mytool -- ./mytool --all\n  mountmark advise --suite oltp --fs ext4,xfs --budget 1h --also answer.html\n  mountmark advise --again answer.json --kernel sid      next month, with a newer kernel\n\nIt leaves out what cannot meet the needs, screens the options that the catalogue marks as worth trying, measures the best ones in more and more repeats, cuts their power while a guest syncs as the work does, and asks in which situations the answer would be another. A difference counts if it is shown after the whole search. If nothing is better, the answer is ext4 as it is, or the first of --fs. What was measured stays on the shelf: the same command goes on after Ctrl-C.\nExit code 1 if nothing meets the needs or the work fails everywhere.",
-    mut_arg("suite", |suite| suite.help("The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini)"))
+    mut_arg("suite", |suite| suite.help("The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini)")),
+    mut_arg("compare", |compare| compare.hide(true))
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -61,7 +62,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FACTS", value_delimiter = ',', value_parser = candidates::need)]
     need: Vec<Topic>,
     /// How full it is when the work begins, such as 80%
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", visible_alias = "fill")]
     room: Option<String>,
     /// Which history it has when the work begins, as after `run --age`
     #[arg(long, value_name = "HISTORY")]
@@ -70,8 +71,8 @@ pub struct Arguments {
     /// promise after a power cut
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["unmaintained", candidates::WEAKER])]
     allow: Vec<String>,
-    /// Ask once more what this answer was asked, which --also FILE.json wrote, and say what it was then. Other options stand in
-    /// the place of its own, such as --kernel sid
+    /// Repeat the search of an answer that --also FILE.json wrote, and say what has changed. Options given here replace those of
+    /// that search, such as --kernel sid
     #[arg(long, value_name = "FILE.json")]
     again: Option<PathBuf>,
     /// How long it may take: what does not fit is said to be not asked
@@ -96,7 +97,7 @@ pub struct Arguments {
     /// The guest's kernel, as after `run --kernel`
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     kernel: String,
-    /// Guests side by side [default: the number of processors]
+    /// Guests side by side, fewer where memory does not suffice [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     #[command(flatten)]

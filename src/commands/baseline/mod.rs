@@ -58,11 +58,11 @@ struct Check {
     /// By how much a figure may be worse: 2%, 0.02
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     fail_on: f64,
-    /// Measure this other checkout too, and compare with that instead of the file's figures: the folder there in which the
-    /// command would be given
+    /// Measure this other checkout too, and compare with that instead of the file's figures: its folder in which you would
+    /// type the command
     #[arg(long, value_name = "FOLDER")]
     old: Option<PathBuf>,
-    /// Guests side by side [default: the number of processors]
+    /// Guests side by side, fewer where memory does not suffice [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// How to print: table, markdown, csv, json, html or junit [default: table]

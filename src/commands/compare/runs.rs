@@ -12,7 +12,7 @@ use crate::common::{self, WrongUse};
 /// Options of the comparison of two runs.
 #[derive(Args)]
 pub struct Options {
-    /// Exit with 1 when a regression larger than this is shown, or a task has no figure any more, in all repeats or in some:
+    /// Exit with 1 when a regression larger than this is shown, or a task of the earlier run has no figure, in all repeats or in some:
     /// 5%, 0.05
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["study", "claims", "agreement"])]
     fail_on: Option<f64>,

@@ -55,7 +55,7 @@ pub(super) struct Options {
     /// Also all workloads of operations that `mountmark list crash` has
     #[arg(long)]
     pub catalogue: bool,
-    /// Also the workloads of the cases that studies tell apart, and say what became of files in them
+    /// Also the power cuts that studies make claims about, before, while and after a document is saved: what became of its files
     #[arg(long)]
     pub cases: bool,
     /// Also all workloads of one operation, or samples of two or three
@@ -70,11 +70,11 @@ pub(super) struct Options {
     /// Seed of all random choices
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
-    /// The disk: `request` writes each request whole, `sector` may tear it between its sectors; `trim` behind a plus if it takes trims, and a
+    /// The modelled disk, and none of this machine: `request` writes each request whole, `sector` may tear it between its sectors; `trim` behind a plus if it takes trims, and a
     /// fault, such as sector+i1 or request+trim+i1
     #[arg(long, value_name = "DEVICE", default_value = DEVICE)]
     pub device: Device,
-    /// When the disk replies to writes: fifo, lifo, delayed or held. May be repeated
+    /// When the disk replies to writes: fifo, lifo, delayed[:SEED] or held[:EVERY]. May be repeated
     #[arg(long, value_name = "POLICY", default_value = "fifo", value_delimiter = ',')]
     pub policy: Vec<Policy>,
     /// Let 5 to 35 seconds pass between the steps of applications, drawn by this seed, in all recordings; `none` in none

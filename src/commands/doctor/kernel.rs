@@ -20,7 +20,7 @@ pub fn in_question(machine: &Machine) -> Finding {
             Ok(kernel) => judge(kernel, Kernel::is_own(&machine.kernel)),
             // An invalid path is no fault of the cache.
             Err(error) if Kernel::is_own(&machine.kernel) => Finding::new(State::Missing, format!("{error:#}")),
-            Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache"),
+            Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend(fetch_anew(machine)),
         };
     }
     if cache::room(&machine.cache).is_err() {
@@ -35,6 +35,12 @@ pub fn in_question(machine: &Machine) -> Finding {
         Err(error) => Finding::new(State::Missing, format!("{error:#}"))
             .mend(format!("{}, or name another after --kernel, here and for mountmark run", as_root("apt-get update"))),
     }
+}
+
+/// Removes kernels alone: a run fetches them again, in the same versions.
+fn fetch_anew(machine: &Machine) -> String {
+    let cache = machine.cache.display();
+    format!("rm -r {cache}/kernels {cache}/packages/linux-*")
 }
 
 /// Describes a kernel, and which of the options that guests need it lacks.
@@ -77,7 +83,10 @@ fn judge(kernel: &Kernel, own: bool) -> Finding {
     if lacking.is_empty() {
         return finding;
     }
-    finding.mend("merge docs/kernel.config into its configuration (docs/how-to/bring-kernel.md) and build it again")
+    finding.mend(
+        "merge kernel.config of Mountmark's source (docs/) or package (/usr/share/doc/mountmark/examples/) into its \
+         configuration and build it again",
+    )
 }
 
 /// The kernel, if it has what every guest needs; otherwise its own check reports what is missing.
@@ -106,7 +115,7 @@ pub fn virtual_lab(machine: &Machine) -> Finding {
             if Kernel::is_own(&machine.kernel) {
                 return finding.mend(other);
             }
-            finding.mend(format!("mountmark clean --cache, if what it holds is damaged; or {other}"))
+            finding.mend(format!("{}, if what they hold is damaged; or {other}", fetch_anew(machine)))
         }
     }
 }

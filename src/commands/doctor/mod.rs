@@ -21,8 +21,8 @@ use crate::common::{self, StoreOptions};
 const ROOM: u64 = 2 << 30;
 /// Space for a further configuration.
 const ROOM_FOR_MORE: u64 = 256 << 20;
-/// Memory of a guest of the default machine, at most.
-const MEMORY: u64 = 3 << 30;
+/// Memory of a guest of `mountmark run` without options, at most.
+const MEMORY: u64 = 7 << 29;
 
 /// Try what the labs need, and print the command that installs what is missing
 #[derive(Args)]

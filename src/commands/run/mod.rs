@@ -20,6 +20,7 @@ pub mod work;
 mod works;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -40,7 +41,7 @@ pub use lab::{LabOptions, SideLab, labs};
 use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
 use sampled::SamplingOptions;
 pub use shelf::{ShelfOptions, first, named, own_shelf, wrong};
-pub use signals::Stop;
+pub use signals::{Stop, TIME_IS_OVER};
 pub use works::leave_out_programs;
 
 /// File systems to compare unless `--fs` names others.
@@ -55,7 +56,8 @@ const STUDY: &str = "study";
 /// Run a suite on file systems and compare them
 #[derive(Args, Clone)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --options defaults,mount=noatime --kernel 6.1,6.12 --disk ssd,hdd    all combinations\n  mountmark run --fs ext4,xfs --fill 0%,80%    empty and mostly full\n  mountmark run --fs ext4,xfs --disk hdd --age copy:seed:1000,seed:1000 --cold -- sh -c 'tar -cf - aged | wc -c'\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs -- sh -c 'for i in $(seq 1000); do echo $i > f$i; done; sync'\n  mountmark run --fs ext4,btrfs --package git --prepare 'git init -q .' -- git status\n  mountmark run --fs ext4 --with ./target/release/mytool --with ./data -- ./mytool data\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --options defaults,mount=noatime --kernel 6.1,6.12 --disk ssd,hdd    all combinations\n  mountmark run --fs ext4,xfs --fill 0%,80%    empty and mostly full\n  mountmark run --fs ext4,xfs --disk hdd --age copy:seed:1000,seed:1000 --cold -- sh -c 'tar -cf - aged | wc -c'\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the modelled machine (--machine): they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others.",
+    mut_arg("parameter", |parameter| parameter.help("Set a variable for the commands: NAME=VALUE, a number or a size; --vary NAME=FROM..TO:POINTS draws a curve over it"))
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -106,11 +108,11 @@ pub struct Arguments {
     /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Conditions that should not matter and still change figures (idle time before each test, free memory, the state of
+    /// Conditions that should not matter and still change figures (idle time before each task, free memory, the state of
     /// the disk, block groups, the date): drawn anew for each repeat, or the same for all
     #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
     conditions: Way,
-    /// The pauses that a study makes before each test: kept, or left out [default: study where idle time is free, none
+    /// The pauses that a study makes before each task: kept, or left out [default: study where idle time is free, none
     /// where it takes wall time]
     #[arg(long, value_name = "PAUSES", value_parser = [STUDY, "none"])]
     pauses: Option<String>,
@@ -120,7 +122,8 @@ pub struct Arguments {
     /// Size of the file system under test [default: what the suite needs, and in a guest at least 2GiB]
     #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = disk_size)]
     disk_size: Option<Bytes>,
-    /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]
+    /// Guests side by side, fewer where memory does not suffice [default: the number of processors; the host lab runs one
+    /// cell at a time]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Labs under wall time: leave out the control, which is the first file system once more
@@ -153,6 +156,9 @@ pub struct Arguments {
     /// Another command has said what is done.
     #[arg(skip)]
     is_part: bool,
+    /// How long it may take, cells that are under way included.
+    #[arg(skip)]
+    most: Option<Duration>,
     /// The words of this run, if they are not those of the command line.
     #[arg(skip)]
     said: Vec<String>,
@@ -207,17 +213,24 @@ pub fn profiled(work: &WorkOptions, fs: &[String], jobs: usize, store: &StoreOpt
     unseen(&arguments, &common::own_command_line())
 }
 
-/// Measures a work as these words after `run` say, and shows nothing; or the exit code if the user stopped it.
+/// Measures a work as these words after `run` say, and shows nothing; or the exit code if the user stopped it, and
+/// [`TIME_IS_OVER`] if it takes longer than `most`.
 ///
 /// # Errors
 /// Words that are none of `run`.
-pub fn collected(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, store: &StoreOptions) -> Ended<RunRecord> {
+pub fn collected(
+    words: &[String],
+    work: &WorkOptions,
+    shelf: &ShelfOptions,
+    store: &StoreOptions,
+    most: Option<Duration>,
+) -> Ended<RunRecord> {
     let words = std::iter::once("run").chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words.clone()).map_err(|error| WrongUse(error.to_string()))?;
     arguments.work = work.clone();
     arguments.shelf = shelf.clone();
     arguments.store = store.clone();
-    arguments.is_part = true;
+    (arguments.is_part, arguments.most) = (true, most);
     arguments.said = words.map(str::to_owned).chain(work.words()).collect();
     measured(&arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
 }
@@ -322,6 +335,7 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
     arguments.lab.kind().check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
+    let _limit = arguments.most.map(|most| stop.after(most));
     let ended = with_plan(arguments, checked, &stop, &|prepared, plan| {
         if let Some(on) = &arguments.on
             && let Some(code) = elsewhere::measure(arguments, on, prepared, plan, &stop)?

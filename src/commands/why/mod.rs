@@ -23,7 +23,8 @@ pub(super) use largest::{Explained, Outcome, explain as explain_largest};
 /// Show where a task's time went, and what makes one file system, kernel or option slower than another
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n  mountmark why --fs ext4,xfs --with ./mytool -- ./mytool --all     measure a command, and explain it\n\nThe guests run again with a profiler in the emulator, which executes nothing in them. `why` checks that their figures equal the run's to the last bit. A run that was made with --profile has its profiles in the store."
+    after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n  mountmark why --fs ext4,xfs --with ./mytool -- ./mytool --all     measure a command, and explain it\n\nThe guests run again with a profiler in the emulator, which executes nothing in them. `why` checks that their figures equal the run's to the last bit. A run that was made with --profile has its profiles in the store. The profiler needs QEMU 10 or newer.",
+    mut_arg("suite", |suite| suite.help("Measure this suite and explain it, instead of a run: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini)"))
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`, and RUN#SIDE of one that compares; with two runs, the change from
@@ -38,7 +39,7 @@ pub struct Arguments {
     /// as after `run --fs`
     #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
-    /// Which repeat of the run, from 1 on
+    /// Which repeat of the run to explain, from 1 on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
     /// Leave out who calls a function, which takes less of this machine's time

@@ -118,7 +118,10 @@ pub fn check_trust(cache: &Path) -> Result<()> {
     // Some systems create all files with the user's own group.
     let by_group = data.mode() & 0o020 != 0 && data.gid() != group;
     if data.mode() & 0o002 != 0 || by_group {
-        bail!("other users may write to the cache folder {shown}: chmod go-w {shown}, and mountmark clean --cache");
+        bail!(
+            "other users may write to the cache folder {shown}: chmod go-w {shown}; and if you do not trust \
+             them, mountmark clean --cache, which removes your own shelf of measured cells, too"
+        );
     }
     // In a world-writable parent folder another user can replace this one, unless that folder is sticky.
     let open =

@@ -172,8 +172,8 @@ impl OpenLab for Emulator {
         if let Some(component) = program.component {
             text += &format!(
                 ": it is in {component}, which this machine's mirror does not have, or which is not Debian's own; add a \
-                 source with it to /etc/apt/sources.list.d, and run mountmark clean --cache, so that the lists are \
-                 fetched again"
+                 source with it to /etc/apt/sources.list.d, and remove {}, so that the lists are fetched again",
+                self.options.cache.join("apt").display()
             );
         }
         Ok(Some(text + "."))

@@ -22,8 +22,8 @@ pub static KERNEL: LabOption = LabOption {
     name: "kernel",
     value: "KERNEL",
     takes: Takes::Text { usual: Some(kernel::DEFAULT) },
-    help: "The guest's kernel: a Debian version such as 6.12 or 6.1, a package name, PATH[,MODULES] of a vmlinux, a vmlinuz or a \
-           build tree, or `host`; several versions with commas are crossed",
+    help: "The guest's kernel: a Debian version such as 6.12 or 6.1, a release of Debian such as sid or trixie:6.12, a package name, \
+           PATH[,MODULES] of a vmlinux, a vmlinuz or a build tree, or `host`; several versions with commas are crossed",
     with: None,
     against: &[],
     elsewhere: NO_GUEST,
@@ -67,7 +67,7 @@ pub static PROFILE: LabOption = LabOption {
     name: "profile",
     value: "",
     takes: Takes::Nothing,
-    help: "Virtual lab: run with the profiler, and keep where the time of each task went, so that `mountmark why` needs no second \
+    help: "Virtual lab, with QEMU 10 or newer: run with the profiler, and keep where the time of each task went, so that `mountmark why` needs no second \
            run. Figures stay the same to the last bit; it takes some 1.7 times the processor time, and 1.1 times with --no-callers",
     with: None,
     against: &[],

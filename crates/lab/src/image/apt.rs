@@ -4,6 +4,7 @@
 //! for an option or a pattern, a definition's author could make it run with this user's rights.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use mountmark_model::Bytes;
@@ -34,14 +35,15 @@ pub fn check<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
 /// minus; a known name it takes as it is. So names such as `g++` need no mark.
 ///
 /// # Errors
-/// The first that does not exist.
-pub(crate) fn check_known<'a>(names: impl IntoIterator<Item = &'a String>, known: &str) -> Result<()> {
+/// The first that does not exist. `fetched` is the file that says how old the lists are.
+pub(crate) fn check_known<'a>(names: impl IntoIterator<Item = &'a String>, known: &str, fetched: &Path) -> Result<()> {
     let known: BTreeSet<&str> = known.lines().map(str::trim).collect();
     match names.into_iter().find(|name| !known.contains(name.as_str())) {
         None => Ok(()),
         Some(name) => bail!(
             "Debian's package lists have no package of exactly the name {name}; write the name as Debian does, or add the \
-             source that has it to /etc/apt/sources.list.d and run `mountmark clean --cache`"
+             source that has it to /etc/apt/sources.list.d and remove {}, so that the lists are fetched again",
+            fetched.display()
         ),
     }
 }
@@ -138,10 +140,12 @@ mod tests {
             assert!(error.contains("no name of a Debian package"), "{error}");
         }
         assert!(check(&vec!["ab".to_owned(); 301]).unwrap_err().to_string().contains("more than 300"));
-        check_known(&own(&["g++", "bash"]), "bash\ng++\n").unwrap();
+        check_known(&own(&["g++", "bash"]), "bash\ng++\n", Path::new("/cache/apt/fetched")).unwrap();
         // Names that apt would take for an expression, and for a package to add.
         for name in ["b.sh", "b.+", "bash+"] {
-            assert!(check_known(&own(&[name]), "bash\ng++\n").unwrap_err().to_string().contains("exactly the name"));
+            let error =
+                check_known(&own(&[name]), "bash\ng++\n", Path::new("/cache/apt/fetched")).unwrap_err().to_string();
+            assert!(error.contains("exactly the name") && error.contains("remove /cache/apt/fetched"), "{error}");
         }
     }
 

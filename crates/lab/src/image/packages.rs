@@ -88,8 +88,7 @@ impl Packages {
         let recorded = self.closure_in(&file);
         if recorded.is_none() && file.exists() {
             eprintln!(
-                "mountmark: {} is damaged: it does not list Debian packages alone; it is made again (`mountmark clean --cache` \
-                 removes all such lists)",
+                "mountmark: {} is damaged: it does not list Debian packages alone; it is made again",
                 file.display()
             );
         }
@@ -191,9 +190,8 @@ impl Packages {
     pub fn exists(&self, name: &str) -> Result<bool> {
         apt::check([&name.to_owned()])?;
         let file = self.closures().join(format!("exists-{name}"));
-        let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
         // Newer lists may have packages that older ones lacked.
-        let is_young = written(&file) >= written(&self.fetched());
+        let is_young = is_since(&file, &self.fetched());
         if let Some(kept) = fs::read_to_string(&file).ok().filter(|kept| kept == "yes" || is_young) {
             return Ok(kept == "yes");
         }
@@ -258,6 +256,12 @@ impl Packages {
     }
 }
 
+/// Whether an answer is of the present lists; lists that were removed are fetched again.
+fn is_since(answer: &Path, fetched: &Path) -> bool {
+    let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    written(fetched).is_some_and(|fetched| written(answer) >= Some(fetched))
+}
+
 /// Whether a package was unpacked to its end. An empty manifest is from a version that wrote none.
 fn is_complete(package: &Package) -> bool {
     fs::metadata(package.folder.join(manifest::FILE)).is_ok_and(|data| data.len() > 0)
@@ -271,6 +275,17 @@ pub fn versions(packages: &[Package]) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_lasts_as_long_as_its_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let [fetched, answer] = ["fetched", "exists-tar"].map(|name| folder.path().join(name));
+        fs::write(&answer, "no").unwrap();
+        assert!(!is_since(&answer, &fetched), "the lists were removed");
+        fs::write(&fetched, RENEWED).unwrap();
+        fs::write(&answer, "no").unwrap();
+        assert!(is_since(&answer, &fetched) && !is_since(&folder.path().join("none"), &fetched));
+    }
 
     #[test]
     fn a_cache_can_be_moved() {

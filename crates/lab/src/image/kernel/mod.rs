@@ -214,8 +214,8 @@ impl Kernel {
         let listed: Vec<String> = lacking.iter().map(|need| format!("\n  {need}")).collect();
         let from = self.config_from().map(|from| format!(" by {from}")).unwrap_or_default();
         bail!(
-            "the kernel {} lacks{from}:{}\nset them and build it again: docs/kernel.config has all that the lab needs, \
-             for scripts/kconfig/merge_config.sh",
+            "the kernel {} lacks{from}:{}\nset them and build it again: kernel.config of Mountmark's source (docs/) or package \
+             (/usr/share/doc/mountmark/examples/) has all that the lab needs, for scripts/kconfig/merge_config.sh",
             self.release,
             listed.concat()
         )
@@ -236,7 +236,10 @@ impl Kernel {
             false => (part("binary")?.folder, part("modules")?.folder),
         };
         let images = layout::images(&binary).with_context(|| {
-            format!("the package {name} in the cache is not whole; mountmark clean --cache has it fetched again")
+            format!(
+                "the package {name} in the cache is not whole: remove {}, so that it is fetched again",
+                binary.display()
+            )
         })?;
         let mut kernel = Kernel::from_files(&images, Some(&modules), cache)?;
         kernel.version = package.version;
@@ -284,7 +287,7 @@ impl Kernel {
 pub(crate) fn built_without(release: &str, option: &str) -> String {
     format!(
         "kernel {release} was built without CONFIG_{option}, which it needs beyond its module: choose another with \
-         --kernel (docs/how-to/bring-kernel.md tells how to build one)"
+         --kernel, or build one with it"
     )
 }
 

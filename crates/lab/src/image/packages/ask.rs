@@ -18,7 +18,7 @@ const ASKING: Limits = Limits { idle: Duration::from_secs(120), total: Duration:
 
 impl Packages {
     pub(super) fn solve(&self, names: &[String]) -> Result<Vec<Solved>> {
-        apt::check_known(names, &self.apt("apt-cache", &["pkgnames"])?)?;
+        apt::check_known(names, &self.apt("apt-cache", &["pkgnames"])?, &self.fetched())?;
         let solved = apt::answer(&self.apt("apt-get", &apt::arguments(&self.targeted(names)?))?)?;
         if solved.is_empty() {
             bail!("apt found no packages for {}", names.join(" "));

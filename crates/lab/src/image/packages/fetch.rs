@@ -111,10 +111,10 @@ impl Packages {
         };
         if let Some((package, _)) = wanted.iter().find(gone) {
             return format!(
-                "the Debian package {}, which this cache was made with, is no longer on the mirror: mountmark clean \
-                 --cache, and the next run takes the present versions of all packages, or give it a cache that has this \
-                 one ({said})",
-                named(package)
+                "the Debian package {}, which this cache was made with, is no longer on the mirror: remove {}, and \
+                 the next run takes the present versions of all packages, or give it a cache that has this one ({said})",
+                named(package),
+                self.cache.join("closures").display()
             );
         }
         let names: Vec<String> = wanted.iter().map(|(package, _)| named(package)).collect();

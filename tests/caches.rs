@@ -160,8 +160,13 @@ fn a_cache_of_another_user_is_refused() {
     fs::create_dir(&cache).unwrap();
     let lab = lab.with_cache(&cache);
     let refused = |says: &[&str]| {
-        for command in [vec!["run", "--fs", "ext4", "--suite", &suite], vec!["clean", "--cache"]] {
-            lab.command(&command).ended_with(3).says(says);
+        let run = ["run", "--fs", "ext4", "--suite", &suite];
+        for command in [&run[..], &["clean", "--cache"], &["list", "kernels"]] {
+            lab.command(command).ended_with(3).says(says);
+        }
+        let told = lab.command(&["doctor"]).ended_with(3).stdout;
+        for check in ["package lists", "kernel", "virtual lab", "kvm lab"] {
+            assert!(told.contains(&format!("{check:<14} not tried: the cache cannot be used")), "{told}");
         }
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
     };

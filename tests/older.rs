@@ -112,3 +112,17 @@ fn an_older_store_is_shown_and_compared_in_every_format() {
     assert!(compared.contains("Of 20 figures, 0 worse"), "{compared}");
     assert_eq!(fs::read(lab.out().join("results.sqlite")).unwrap(), before, "reading has changed it");
 }
+
+#[test]
+fn doctor_leaves_an_older_store_as_it_is() {
+    let lab = with_store();
+    let out = lab.out().to_string_lossy().into_owned();
+    // A cache that cannot be used: no guest is tried.
+    let cache = lab.path("other");
+    fs::create_dir(&cache).expect("a folder");
+    fs::write(cache.join("letter"), "").expect("a file");
+    let lab = lab.with_cache(&cache);
+    let told = lab.command(&["doctor", "--out", &out]).stdout;
+    assert!(told.contains("results.sqlite, 2 runs"), "{told}");
+    assert_eq!(fs::read(lab.out().join("results.sqlite")).expect("a store"), unpacked("results.sqlite"));
+}

@@ -185,6 +185,8 @@ fn faults(catalogue: &Catalogue) -> String {
 /// Debian's kernels, oldest first.
 fn kernels() -> Result<String> {
     let cache = mountmark_lab::cache::default_folder();
+    // Lists of packages are fetched into it.
+    let _in_use = mountmark_lab::cache::open(&cache)?;
     let known = Kernel::known(&Packages::new(&cache))?;
     let of = |(version, suite, is_here): (String, Option<String>, bool)| {
         let from = suite.map_or("this machine's sources".to_owned(), |suite| format!("Debian's {suite}"));

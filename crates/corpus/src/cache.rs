@@ -5,13 +5,14 @@
 //! unchanged; with another stamp (copied, touched, written to) it is hashed first, and generated again if the hash
 //! differs. So the common case costs nothing, and a changed tar is always detected.
 //!
-//! This file does not know what the tars are for, and when they are no longer needed.
+//! When a tar is finished, those that nobody looked up for two weeks are removed. This file does not know what they are for.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use mountmark_model::{RealisedCorpus, format_bytes};
@@ -26,6 +27,9 @@ const LAYOUT: u32 = 1;
 
 /// Prefix of files being written, or left by a writer that was killed.
 const PARTIAL: &str = ".partial-";
+
+/// Tars that nobody looked up for this long are removed.
+const UNUSED: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// The location of one tar.
 pub(crate) struct Place {
@@ -104,6 +108,8 @@ impl Place {
                 let _ = self.describe(&found.corpus);
             }
         }
+        let sidecar = File::options().write(true).open(self.sidecar());
+        let _ = sidecar.and_then(|file| file.set_modified(SystemTime::now()));
         Some(found.corpus)
     }
 
@@ -144,7 +150,7 @@ impl Place {
     /// Moves `partial` to this place.
     pub(crate) fn finish(&self, partial: Partial, corpus: &RealisedCorpus) -> Result<()> {
         partial.persist(&self.tar())?;
-        self.describe(corpus)
+        self.describe(corpus).map(|()| prune(&self.folder))
     }
 
     fn describe(&self, corpus: &RealisedCorpus) -> Result<()> {
@@ -260,6 +266,16 @@ fn sweep(folder: &Path) {
     }
 }
 
+/// Removes tars that nobody looked up for long. One without its sidecar is made again.
+fn prune(folder: &Path) {
+    let unused = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    let is_old = |path: &PathBuf| path.extension() == Some("json".as_ref()) && unused(path) > Some(UNUSED);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for sidecar in entries.filter(is_old) {
+        let _ = fs::remove_file(&sidecar).and_then(|()| fs::remove_file(sidecar.with_extension("tar")));
+    }
+}
+
 /// Whether a file still has its name.
 fn is_at(file: &File, path: &Path) -> bool {
     let id = |data: Metadata| (data.dev(), data.ino());
@@ -303,6 +319,25 @@ mod tests {
         sweep(folder.path());
         let left = [&killed, &busy, &other, &partial.path].map(|path| path.exists());
         assert_eq!(left, [false, true, true, true]);
+    }
+
+    #[test]
+    fn tars_that_nobody_used_for_two_weeks_go_when_another_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let place = Place::new(folder.path(), name, name, Keep::Yes);
+            place.finish(place.start(None).unwrap(), &RealisedCorpus::default()).unwrap();
+            place
+        };
+        let [young, old, used] = ["young", "old", "used"].map(make);
+        for (place, days) in [(&young, 13), (&old, 15), (&used, 15)] {
+            let when = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
+            File::options().write(true).open(place.sidecar()).unwrap().set_modified(when).unwrap();
+        }
+        assert!(used.look_up().is_some());
+        let new = make("new");
+        let left = [&young, &old, &used, &new].map(|place| [place.tar(), place.sidecar()].map(|path| path.exists()));
+        assert_eq!(left, [[true; 2], [false; 2], [true; 2], [true; 2]]);
     }
 
     #[test]

@@ -135,11 +135,15 @@ pub(crate) fn read(job: &Text, given: Given<'_>) -> Result<JobFile> {
     if sections.is_empty() && faults.is_empty() {
         faults.push(format!("{shown}: it has no job: add a section such as [randread]"));
     }
+    let jobs = jobs(&sections);
+    if jobs.is_empty() && !sections.is_empty() {
+        faults.push(format!("{shown}: all its jobs have stats=0, so fio reports none: remove it from one"));
+    }
     if copies > MOST as u64 {
         faults.push(format!("{shown}: it has {copies} jobs with their copies (numjobs), and {MOST} are the most"));
     }
     if faults.is_empty() {
-        return Ok(JobFile { jobs: jobs(&sections), bytes: layout.bytes(), files: layout.count(), seconds, least });
+        return Ok(JobFile { jobs, bytes: layout.bytes(), files: layout.count(), seconds, least });
     }
     let more = faults.len().saturating_sub(TOLD);
     faults.truncate(TOLD);

@@ -23,9 +23,15 @@
 
 use std::collections::BTreeSet;
 
+use mountmark_model::format_bytes;
 use toml::{Table, Value};
 
 use crate::bounds::MOST_TASKS;
+
+/// Bytes of all tasks of matrices in a suite: few letters stand for many.
+const MOST_TEXT: usize = 64 << 20;
+/// What a value takes at least, as the bound counts it.
+const LEAST: usize = 8;
 
 /// The document with plain tasks; `None` if it has no matrix.
 ///
@@ -36,12 +42,12 @@ pub(crate) fn expanded(document: &Table) -> Result<Option<Table>, String> {
     if !tasks.iter().any(|task| task.get("matrix").is_some()) {
         return Ok(None);
     }
-    let mut plain = Vec::new();
+    let (mut plain, mut room) = (Vec::new(), MOST_TEXT);
     for (number, task) in (1..).zip(tasks) {
         match task.as_table().filter(|task| task.contains_key("matrix")) {
             None => plain.push(task.clone()),
             Some(matrix) => {
-                plain.extend(tasks_of(matrix).map_err(|fault| format!("task {number}, a matrix: {fault}"))?);
+                plain.extend(tasks_of(matrix, &mut room).map_err(|fault| format!("task {number}, a matrix: {fault}"))?);
             }
         }
     }
@@ -55,7 +61,7 @@ struct Axis<'a> {
     values: &'a [Value],
 }
 
-fn tasks_of(matrix: &Table) -> Result<Vec<Value>, String> {
+fn tasks_of(matrix: &Table, room: &mut usize) -> Result<Vec<Value>, String> {
     if let Some(key) = matrix.keys().find(|key| !["matrix", "tasks", "except"].contains(&key.as_str())) {
         return Err(format!("it has {key:?}, and a matrix has matrix, except and tasks alone; write it in its tasks"));
     }
@@ -96,9 +102,11 @@ fn tasks_of(matrix: &Table) -> Result<Vec<Value>, String> {
             continue;
         }
         for template in templates {
-            let mut task = template.as_table().ok_or("tasks must be tables")?.clone();
-            if wanted(task.remove("only").as_ref(), "only", &axes, &chosen)? {
-                plain.push(filled(&Value::Table(task), &chosen)?);
+            let written = template.as_table().ok_or("tasks must be tables")?;
+            if wanted(written.get("only"), "only", &axes, &chosen)? {
+                let mut task = filled(template, &chosen, room)?;
+                task.as_table_mut().and_then(|task| task.remove("only"));
+                plain.push(task);
             }
         }
     }
@@ -154,42 +162,62 @@ fn wanted(only: Option<&Value>, key: &str, axes: &[Axis<'_>], chosen: &[(&str, &
     Ok(wanted)
 }
 
-/// `value` with the chosen values inserted in all its texts.
-fn filled(value: &Value, chosen: &[(&str, &Value)]) -> Result<Value, String> {
+/// `value` with the chosen values inserted in all its texts, which are taken from `room`.
+fn filled(value: &Value, chosen: &[(&str, &Value)], room: &mut usize) -> Result<Value, String> {
+    take(room, LEAST)?;
     Ok(match value {
-        Value::String(text) => Value::String(filled_text(text, chosen)?),
-        Value::Array(all) => Value::Array(all.iter().map(|one| filled(one, chosen)).collect::<Result<_, _>>()?),
+        Value::String(text) => Value::String(filled_text(text, chosen, room)?),
+        Value::Array(all) => Value::Array(all.iter().map(|one| filled(one, chosen, room)).collect::<Result<_, _>>()?),
         Value::Table(table) => {
-            let entries = table.iter().map(|(key, value)| Ok((key.clone(), filled(value, chosen)?)));
+            let entries = table.iter().map(|(key, value)| {
+                take(room, key.len())?;
+                Ok((key.clone(), filled(value, chosen, room)?))
+            });
             Value::Table(entries.collect::<Result<Table, String>>()?)
         }
         other => other.clone(),
     })
 }
 
-fn filled_text(text: &str, chosen: &[(&str, &Value)]) -> Result<String, String> {
+fn take(room: &mut usize, bytes: usize) -> Result<(), String> {
+    let left = room.checked_sub(bytes).ok_or_else(|| {
+        let most = format_bytes(MOST_TEXT as u64);
+        format!(
+            "the tasks that it stands for take more than {most}, the most; shorten their texts, or use fewer values"
+        )
+    })?;
+    *room = left;
+    Ok(())
+}
+
+fn filled_text(text: &str, chosen: &[(&str, &Value)], room: &mut usize) -> Result<String, String> {
+    take(room, text.len())?;
     let mut out = String::new();
     let mut rest = text;
     while let Some(begin) = rest.find('{') {
-        let Some(length) = rest[begin..].find('}') else { break };
-        let (before, inside, after) = (&rest[..begin], &rest[begin + 1..begin + length], &rest[begin + length + 1..]);
+        let (before, behind) = (&rest[..begin], &rest[begin + 1..]);
         out += before;
-        let (name, word) = inside.split_once('.').map_or((inside, None), |(name, word)| (name, Some(word)));
+        // Up to the next brace of either kind, so that each letter is read once.
+        let inside = behind.find(['{', '}']).filter(|end| behind[*end..].starts_with('}')).map(|end| &behind[..end]);
+        let (name, word) = match inside.and_then(|inside| inside.split_once('.')) {
+            Some((name, word)) => (name, Some(word)),
+            None => (inside.unwrap_or_default(), None),
+        };
         match chosen.iter().find(|(axis, _)| *axis == name && !before.ends_with('$')) {
             None => {
                 // Only the brace is skipped: another may follow.
                 out.push('{');
-                rest = &rest[begin + 1..];
-                continue;
+                rest = behind;
             }
             Some((_, value)) => {
-                let found = word.map_or(Some(*value), |word| value.get(word));
-                out += &found
-                    .and_then(plain)
-                    .ok_or_else(|| format!("{{{inside}}} in {text:?} has no value: {name} is {value}"))?;
+                let inside = inside.unwrap_or_default();
+                let found = word.map_or(Some(*value), |word| value.get(word)).and_then(plain);
+                let found = found.ok_or_else(|| format!("{{{inside}}} in {text:?} has no value: {name} is {value}"))?;
+                take(room, found.len())?;
+                out += &found;
+                rest = &behind[inside.len() + 1..];
             }
         }
-        rest = after;
     }
     Ok(out + rest)
 }
@@ -246,5 +274,24 @@ mod tests {
         let many: String = ('a'..='k').map(axis).collect();
         let many = fault(&format!("[[task]]\nmatrix = [{many}]\n[[task.tasks]]\nid = \"x\"\n"));
         assert!(many.contains("more than 10000 tasks"), "{many}");
+        // What would fill memory is refused while it is small, whether the text is long or what is put into it.
+        let matrix = |values: &str, run: &str| {
+            let axes = format!("{{ name = \"a\", values = [{values}] }}, {{ name = \"b\", values = [{values}] }}");
+            fault(&format!("[[task]]\nmatrix = [{axes}]\n[[task.tasks]]\nid = \"x\"\nrun = \"{run}\"\n"))
+        };
+        for large in
+            [matrix(&values, &"x".repeat(300_000)), matrix(&format!("{:?}", "x".repeat(300_000)), &"{a}".repeat(300))]
+        {
+            assert!(large.contains("take more than 64.0 MiB"), "{large}");
+        }
+    }
+
+    #[test]
+    fn braces_without_end_are_read_once() {
+        let begin = std::time::Instant::now();
+        let (text, axes) = ("{".repeat(400_000) + "}", [("a", &Value::Integer(1))]);
+        assert_eq!(filled_text(&text, &axes, &mut MOST_TEXT.clone()).unwrap(), text);
+        assert_eq!(filled_text("{{a}} {a", &axes, &mut MOST_TEXT.clone()).unwrap(), "{1} {a");
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20), "it took {:?}", begin.elapsed());
     }
 }

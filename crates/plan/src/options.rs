@@ -54,6 +54,12 @@ pub struct CorpusRequest {
 pub type Realise<'a> =
     dyn FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
+/// Whether anything of a suite, with files from `corpus`, follows --scale.
+pub(crate) fn scales(suite: &Suite, corpus: Option<&CorpusSource>) -> bool {
+    let is_grown = matches!(corpus, Some(CorpusSource::Catalogue(_)));
+    is_grown || suite.disk_size.is_some() || suite.parameters.values().any(|parameter| !parameter.fixed)
+}
+
 /// The suite's parameters at a scale.
 pub(crate) fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
     let value = |parameter: &mountmark_model::Parameter| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mountmark_cells::Plan;
 use mountmark_model::workload::{FileSet, Pattern, Phase, Run, Sizes, SyncPolicy};
-use mountmark_model::{Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
+use mountmark_model::{Program, Quantity, RateOf, Scale, Suite, Task, Workload, format_bytes};
 
 use crate::error::fault;
 use crate::error::listed;
@@ -38,19 +38,29 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
         }
         if let Some(workload) = &task.workload {
             workload_faults(suite, task, workload, &mut fault);
-        } else if task.least_seconds != 0.0 {
-            fault("least_seconds is for a workload; remove it".into());
+        } else {
+            let fields = [("least_seconds", task.least_seconds != 0.0), ("rate", task.rate != RateOf::default())];
+            for (name, _) in fields.iter().filter(|(_, given)| *given) {
+                fault(format!("{name} is for a workload; remove it"));
+            }
         }
         if let Some(whole) = &task.part_of {
             match suite.tasks[..index].iter().find(|other| other.id == *whole) {
                 None => fault(format!("part_of names {whole:?}, which is no task before it")),
+                Some(other) if task.printed.is_some() => {
+                    if other.run.trim().is_empty() || other.program.is_some() {
+                        fault(format!("part_of names {whole:?}, which is no command whose output is looked at"));
+                    }
+                }
                 Some(other) if other.program.is_none() && other.fio.is_none() && other.workload.is_none() => {
                     fault(format!("part_of names {whole:?}, which has neither program nor fio nor workload"));
                 }
                 Some(other) => part_faults(task, other, &mut fault),
             }
-            if task.prepare.is_some() || task.cleanup.is_some() || task.cold || task.repeat != 1 {
-                fault("a part is measured with its whole: prepare, cleanup, cold and repeat belong there".into());
+            let is_limited = task.limit_seconds != Task::default().limit_seconds;
+            if task.prepare.is_some() || task.cleanup.is_some() || task.cold || task.repeat != 1 || is_limited {
+                let fields = "prepare, cleanup, cold, repeat and limit_seconds";
+                fault(format!("a part is measured with its whole: {fields} belong there"));
             }
         } else if task.figure.is_some() && task.program.is_none() && task.fio.is_none() && task.workload.is_none() {
             fault("figure needs program, fio, workload or part_of".into());

@@ -49,6 +49,18 @@ fn a_block_shares_its_conditions_and_repeats_do_not() {
 }
 
 #[test]
+fn a_plan_with_figures_that_commands_print_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.toml");
+    let text = "name = \"s\"\nabout = \"s\"\nroom = \"1 MiB\"\n[[task]]\nid = \"a\"\ntitle = \"a\"\nrun = \"echo 3 lines\"\n\
+                [[figure]]\nname = \"lines\"\npattern = \"([0-9]+) lines\"\n";
+    std::fs::write(&path, text).unwrap();
+    let plan = of_suite(&path.to_string_lossy(), Lab::Virtual, Way::Fixed, 1);
+    assert!(plan.cells[0].tasks.iter().any(|task| task.printed.is_some()));
+    check_stored(&plan).unwrap();
+}
+
+#[test]
 fn a_seed_draws_the_same_for_years() {
     let plan = planned(Lab::Virtual, Way::Varied, 2);
     let pinned = |memory, reads, folders, date| Conditions {

@@ -95,6 +95,19 @@ fn a_parameter_varies_alone_on_disks_of_one_size() {
 }
 
 #[test]
+fn a_scale_that_nothing_follows_is_refused() {
+    let options = Options { suite: "create-after-delete".into(), ..support::options("ext4", "", "modern") };
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("a.fio");
+    std::fs::write(&job, "[a]\nrw=read\nsize=1m\n").unwrap();
+    let built_in = Catalogue::built_in().unwrap();
+    assert!(vary(&built_in, &options, "scale=0.1..1:3").is_ok());
+    let options = Options { suite: job.display().to_string(), ..options };
+    let said = vary(&built_in, &options, "scale=0.1..1:3").unwrap_err().to_string();
+    assert!(said.contains("nothing of the suite a follows --scale"), "{said}");
+}
+
+#[test]
 fn what_the_suite_or_the_machine_cannot_have_is_refused_with_the_mend() {
     let given = Options { disk_size: Some(Bytes(1 << 30)), ..options() };
     for (options, text, said) in [

@@ -87,7 +87,11 @@ impl Campaigns {
                 Ok(file) => {
                     take(&file, &id)?;
                     let mut writing = Writing { path, file };
-                    writing.add(first)?;
+                    if let Err(error) = writing.add(first) {
+                        // There is nothing to go on with.
+                        let _ = fs::remove_file(&writing.path);
+                        return Err(error);
+                    }
                     // The name must last too.
                     let folder = File::open(&self.folder).and_then(|folder| folder.sync_all());
                     folder.map_err(|source| open_error(&self.folder, &source))?;
@@ -138,7 +142,7 @@ impl Campaigns {
         let name = |entry: std::io::Result<fs::DirEntry>| {
             let entry = entry.ok()?;
             let path = entry.path();
-            let is_own = path.extension() == Some(OsStr::new("jsonl"));
+            let is_own = path.extension() == Some(OsStr::new("jsonl")) && has_begun(&path);
             let name = path.file_stem().filter(|_| is_own)?.to_str()?.to_owned();
             let minute = name.rsplit_once('-').map_or("", |(minute, _)| minute).to_owned();
             Some((minute, entry.metadata().and_then(|data| data.created()).ok(), name))
@@ -185,6 +189,13 @@ fn pieces<P: DeserializeOwned>(path: &Path, file: &File) -> Result<(Vec<P>, u64)
         all.push(serde_json::from_slice(&line).map_err(|source| damaged(path, &format!("line {number}: {source}")))?);
         end += length;
     }
+}
+
+/// Whether a file has what was asked for, its first line; one that cannot be read is told when it is.
+fn has_begun(path: &Path) -> bool {
+    let mut line = Vec::new();
+    let first = File::open(path).and_then(|file| BufReader::new(file.take(MOST)).read_until(b'\n', &mut line));
+    first.is_err() || line.last() == Some(&b'\n')
 }
 
 fn take(file: &File, id: &RunId) -> Result<(), StoreError> {
@@ -264,5 +275,18 @@ mod tests {
         assert!(error.contains("nothing was asked for"), "{error}");
         campaigns.delete(&id).unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_campaign_that_did_not_begin_hides_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let campaigns = Campaigns::beside(&folder.path().join("results.sqlite"));
+        let (id, writing) = campaigns.begin(&first()).unwrap();
+        drop(writing);
+        for (name, text) in [("29991231-2359-aaaa", ""), ("29991231-2359-bbbb", "{\"ask")] {
+            fs::write(campaigns.path(&RunId::new(name.to_owned())), text).unwrap();
+        }
+        assert_eq!(campaigns.resolve("latest").unwrap(), id);
+        assert_eq!(campaigns.list(joined).unwrap().len(), 1);
     }
 }

@@ -69,25 +69,38 @@ impl Finding {
 struct Check {
     name: &'static str,
     find: fn(&Machine) -> Finding,
+    /// Whether it uses what is in the cache, or writes there.
+    in_cache: bool,
+}
+
+impl Check {
+    fn find(&self, machine: &Machine) -> Finding {
+        match self.in_cache && machine.accepted.is_err() {
+            true => Finding::new(State::Note, "not tried: the cache cannot be used"),
+            false => (self.find)(machine),
+        }
+    }
 }
 
 /// All checks, in the order of output.
 const CHECKS: &[Check] = &[
-    Check { name: "emulator", find: emulator },
-    Check { name: "package tools", find: package_tools },
-    Check { name: "package lists", find: package_lists },
-    Check { name: "kernel", find: kernel::in_question },
-    Check { name: "cache", find: cache_folder },
-    Check { name: "memory", find: memory },
-    Check { name: "results", find: results },
-    Check { name: "virtual lab", find: kernel::virtual_lab },
-    Check { name: "kvm lab", find: kernel::kvm_lab },
-    Check { name: "host lab", find: host_lab },
+    Check { name: "emulator", find: emulator, in_cache: false },
+    Check { name: "package tools", find: package_tools, in_cache: false },
+    Check { name: "package lists", find: package_lists, in_cache: true },
+    Check { name: "kernel", find: kernel::in_question, in_cache: true },
+    Check { name: "cache", find: cache_folder, in_cache: false },
+    Check { name: "memory", find: memory, in_cache: false },
+    Check { name: "results", find: results, in_cache: false },
+    Check { name: "virtual lab", find: kernel::virtual_lab, in_cache: true },
+    Check { name: "kvm lab", find: kernel::kvm_lab, in_cache: true },
+    Check { name: "host lab", find: host_lab, in_cache: false },
 ];
 
 /// Input of the checks.
 struct Machine {
     cache: PathBuf,
+    /// Whether runs accept the cache.
+    accepted: Result<()>,
     kernel: String,
     store: StoreOptions,
     /// Found once: that reads and unpacks megabytes, and several checks need it.
@@ -110,8 +123,10 @@ impl Machine {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
+    let cache = cache::default_folder();
     let machine = Machine {
-        cache: cache::default_folder(),
+        accepted: cache::check_trust(&cache).and_then(|()| cache::check_own(&cache)),
+        cache,
         kernel: arguments.kernel,
         store: arguments.store,
         found: OnceLock::new(),
@@ -120,7 +135,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     // Some boot a guest: all run in parallel, and are printed in order.
     std::thread::scope(|scope| -> Result<()> {
         let machine = &machine;
-        let tried: Vec<_> = CHECKS.iter().map(|check| (check, scope.spawn(|| (check.find)(machine)))).collect();
+        let tried: Vec<_> = CHECKS.iter().map(|check| (check, scope.spawn(|| check.find(machine)))).collect();
         for (check, thread) in tried {
             let finding = thread.join().unwrap_or_else(|_| Finding::new(State::Broken, "this check failed itself"));
             works &= matches!(finding.state, State::Ok | State::Note);
@@ -203,9 +218,12 @@ fn package_lists(machine: &Machine) -> Finding {
 
 fn cache_folder(machine: &Machine) -> Finding {
     let path = machine.cache.display();
+    let mend = "export MOUNTMARK_CACHE=/a/folder/of/yours";
+    if let Err(error) = &machine.accepted {
+        return Finding::new(State::Broken, format!("{error:#}")).mend(mend);
+    }
     let needed = if machine.has_kernel() { ROOM_FOR_MORE } else { ROOM };
-    let own = cache::check_trust(&machine.cache).and_then(|()| cache::check_own(&machine.cache));
-    match own.and_then(|()| cache::room(&machine.cache)) {
+    match cache::room(&machine.cache) {
         Ok(free) if free < needed => Finding::new(
             State::Missing,
             format!("{path} has {} free; the lab takes about {}", format_bytes(free), format_bytes(needed)),
@@ -213,12 +231,10 @@ fn cache_folder(machine: &Machine) -> Finding {
         .mend("free some space there, or set MOUNTMARK_CACHE to a folder elsewhere"),
         Ok(free) => Finding::new(State::Ok, format!("{path}, {} free", format_bytes(free))),
         // A cache is often filled once and then only read, as in a container's image.
-        Err(error) if machine.has_kernel() && cache::check_trust(&machine.cache).is_ok() => {
+        Err(error) if machine.has_kernel() => {
             Finding::new(State::Note, format!("{error:#}; runs for which it holds all images and snapshots work"))
         }
-        Err(error) => {
-            Finding::new(State::Broken, format!("{error:#}")).mend("export MOUNTMARK_CACHE=/a/folder/of/yours")
-        }
+        Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend(mend),
     }
 }
 
@@ -244,18 +260,27 @@ fn memory(_: &Machine) -> Finding {
 fn results(machine: &Machine) -> Finding {
     let path = machine.store.path();
     let mend = "mountmark run --out /a/folder/of/yours, or set MOUNTMARK_OUT";
-    if path.exists() {
-        return match machine.store.open().and_then(|store| Ok(store.runs()?.len())) {
+    let folder = path.parent().unwrap_or(&path);
+    let can_write = || cache::room(folder).map_err(|_| anyhow!("cannot write to {}", folder.display()));
+    if path.metadata().is_ok_and(|data| data.len() > 0) {
+        // It is looked at alone: to open it for writing would change the format of an older one.
+        let looked = || {
+            let runs = machine.store.open_read_only()?.runs()?.len();
+            let file = std::fs::OpenOptions::new().write(true).open(&path);
+            file.with_context(|| format!("cannot write to {}", path.display()))?;
+            can_write()?;
+            anyhow::Ok(runs)
+        };
+        return match looked() {
             Ok(runs) => {
                 Finding::new(State::Ok, format!("{}, {runs} run{}", path.display(), if runs == 1 { "" } else { "s" }))
             }
             Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend(mend),
         };
     }
-    let folder = path.parent().unwrap_or(&path);
-    match cache::room(folder) {
+    match can_write() {
         Ok(_) => Finding::new(State::Ok, format!("none yet; the first run makes {}", path.display())),
-        Err(_) => Finding::new(State::Broken, format!("cannot write to {}", folder.display())).mend(mend),
+        Err(error) => Finding::new(State::Broken, error.to_string()).mend(mend),
     }
 }
 

@@ -94,6 +94,11 @@ pub(super) fn of_option(entry: &Entry<'_>) -> Option<String> {
     if matches!(entry.key, "rw" | "readwrite") && moves(&value).is_none() {
         return Some(format!("fio has no such pattern; use one of {}", DIRECTIONS.map(|(name, _)| name).join(", ")));
     }
+    if entry.key == "unified_rw_reporting" && matches!(value.as_str(), "1" | "mixed") {
+        return Some(
+            "fio would report reads and writes under another name; remove it: there is a figure of both".into(),
+        );
+    }
     if entry.key == "name" {
         return of_name(&entry.value);
     }

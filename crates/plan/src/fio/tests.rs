@@ -161,6 +161,18 @@ fn a_group_that_is_reported_together_is_one_figure() {
 }
 
 #[test]
+fn what_fio_would_not_report_is_refused() {
+    let fault = |body: &str| read(&format!("[global]\nsize=1m\n{body}"), &[]).unwrap_err().to_string();
+    for word in ["1", "mixed"] {
+        let said = fault(&format!("[a]\nrw=randrw\nunified_rw_reporting={word}\n"));
+        assert!(said.contains("a.fio:5: unified_rw_reporting") && said.contains("remove it"), "{said}");
+    }
+    assert!(read("[a]\nsize=1m\nunified_rw_reporting=none\n", &[]).is_ok());
+    let said = fault("stats=0\n[a]\n[b]\n");
+    assert!(said.contains("all its jobs have stats=0"), "{said}");
+}
+
+#[test]
 fn a_name_is_the_one_that_fio_prints() {
     assert_eq!(figures("name=none\n[a]\nname=bee\n[b]\nname=bee\n"), pairs(&[("bee", "fio bee")]));
     // Copies of a renamed job keep the section's name.

@@ -29,6 +29,7 @@ fn a_task_has_one_kind_of_work() {
     has_fault(&format!("{head}program = \"bonnie++\"\n"), "run is empty");
     has_fault(&format!("{head}run = \"x\"\nfigure = \"y\"\n"), "figure needs program");
     has_fault(&format!("{head}run = \"x\"\nleast_seconds = 1\n"), "least_seconds is for a workload");
+    has_fault(&format!("{head}run = \"x\"\nrate = \"operations\"\n"), "rate is for a workload");
     has_fault(&format!("{head}part_of = \"b\"\n"), "part_of names \"b\", which is no task before it");
 }
 
@@ -40,6 +41,10 @@ fn figures_are_those_of_the_program_or_the_workload() {
     assert_eq!(faults(&suite(&part(""))), [""; 0]);
     has_fault(&part("figure = \"putd\"\n"), "bonnie++ prints no figure \"putd\"; there are putc, put_block");
     has_fault(&part("cold = true\n"), "a part is measured with its whole");
+    has_fault(&part("limit_seconds = 1\n"), "repeat and limit_seconds belong there");
+    let printed = "printed = { pattern = \"([0-9]+)\" }\n";
+    has_fault(&part(printed), "part_of names \"bonnie\", which is no command whose output");
+    assert_eq!(faults(&suite(&part(printed).replace("program = \"bonnie++\"\n", ""))), [""; 0]);
     let iozone = "\n[[task]]\nid = \"i\"\ntitle = \"a\"\nrun = \"x\"\nprogram = \"iozone\"\nfigure = \"write/r64\"\n";
     assert_eq!(faults(&suite(iozone)), [""; 0]);
     has_fault(ENGINE, "several phases that count (a, b)");

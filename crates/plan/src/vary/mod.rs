@@ -11,8 +11,9 @@ use mountmark_model::{Bytes, Scale, Suite, Vary, VaryPoint};
 
 use crate::bounds::RAM_UNIT;
 use crate::computer::Computer;
+use crate::options::scales;
 use crate::plan::{Changed, planned};
-use crate::{Catalogue, Options, PlanError, Realise, Result};
+use crate::{Catalogue, Options, PlanError, Realise, Result, corpora};
 use range::{Kind, Range};
 
 /// The points of `text`, the value of `--vary`, for the suite and computer of `options`.
@@ -121,7 +122,15 @@ fn kind(catalogue: &Catalogue, options: &Options, suite: &Suite, range: &Range) 
             return refused("--disk-size gives it one value; leave one of the two away".into());
         }
         DISK_SIZE => Kind::Bytes { unit: Computer::of(catalogue, options, false)?.unit().max(1 << 20) },
-        Vary::SCALE => Kind::Factor,
+        Vary::SCALE => match corpora::corpus_source(catalogue, suite, options.corpus.as_deref())? {
+            corpus if scales(suite, corpus.as_ref()) => Kind::Factor,
+            _ => {
+                let name = &suite.name;
+                return refused(format!(
+                    "nothing of the suite {name} follows --scale, so all points would be the same"
+                ));
+            }
+        },
         _ => match suite.parameters.keys().find(|known| known.eq_ignore_ascii_case(name)) {
             Some(known) => return Ok((known.clone(), Kind::of_parameter(range))),
             None => {

@@ -14,9 +14,9 @@ pub(super) fn last_error(log: &str) -> String {
     lines[at..lines.len().min(at + 1 + more)].join(" ")
 }
 
-/// Whether a build ended for want of memory: then it may work another time.
-pub(super) fn is_killed(log: &str) -> bool {
-    log.contains(MARKS[0])
+/// Whether a build ended for want of memory, or of room on the disk: then it may work another time.
+pub(super) fn is_for_want(log: &str) -> bool {
+    log.contains(MARKS[0]) || log.contains("No space left on device")
 }
 
 #[cfg(test)]
@@ -31,6 +31,6 @@ mod tests {
         assert_eq!(last_error(configure), "configure: error: *** None of the interfaces *** were detected.");
         assert_eq!(last_error("a\nmake: *** [x] Error 2\nb\n"), "make: *** [x] Error 2");
         assert_eq!((last_error("one\ntwo\n"), last_error("")), ("two".into(), "it said nothing".into()));
-        assert!(is_killed("gcc: fatal error: Killed signal terminated program cc1") && !is_killed(log));
+        assert!(is_for_want("gcc: fatal error: Killed signal terminated program cc1") && !is_for_want(log));
     }
 }

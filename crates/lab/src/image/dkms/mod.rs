@@ -158,15 +158,19 @@ impl Dkms<'_> {
         self.file(".log")
     }
 
-    /// Where a failure is noted, so that it does not take minutes again: the key, and the reason.
+    /// Where a failure is noted, so that it does not take minutes again: how it was built, the key, and the reason.
     fn note(&self) -> PathBuf {
         self.file(".failed")
     }
 
+    /// The hash of how this program builds.
+    fn way() -> String {
+        cache::key([VERSION].into_iter().chain(confined::SCRIPTS))
+    }
+
     /// The hash of all that a build depends on.
     fn key(&self, packages: &[Package]) -> String {
-        let mut parts = vec![VERSION.to_owned(), self.source.to_owned(), self.kernel.release.clone()];
-        parts.extend(confined::SCRIPTS.map(str::to_owned));
+        let mut parts = vec![Self::way(), self.source.to_owned(), self.kernel.release.clone()];
         parts.extend(packages::versions(packages).iter().map(|(name, version)| format!("{name}={version}")));
         cache::key(parts.iter().map(String::as_str))
     }
@@ -175,13 +179,14 @@ impl Dkms<'_> {
     fn failed_before(&self, key: Option<&str>) -> Option<anyhow::Error> {
         let text = fs::read_to_string(self.note()).ok()?;
         let (of, reason) = text.split_once('\n')?;
-        key.is_none_or(|key| key == of).then(|| self.not_built(reason))
+        let (way, of) = of.split_once(' ')?;
+        (way == Self::way() && key.is_none_or(|key| key == of)).then(|| self.not_built(reason))
     }
 
     fn failed(&self, key: &str, said: &str) -> anyhow::Error {
         let reason = log::last_error(said);
-        if !log::is_killed(said) {
-            let _ = cache::note(&self.note(), format!("{key}\n{reason}").as_bytes());
+        if !log::is_for_want(said) && !cache::is_full(&self.folder()) {
+            let _ = cache::note(&self.note(), format!("{} {key}\n{reason}", Self::way()).as_bytes());
         }
         self.not_built(&reason)
     }

@@ -90,9 +90,13 @@ fn a_failure_is_told_again_without_another_build() {
     assert!(said.contains("odd-dkms") && said.contains("a.c:1:1: error: odd (log: "), "{said}");
     assert_eq!(dkms.foresee().unwrap_err().to_string(), said);
     assert!(dkms.failed_before(Some("1")).is_some() && dkms.failed_before(Some("2")).is_none());
+    // What another version of this program could not build, this one may.
+    fs::write(dkms.note(), fs::read_to_string(dkms.note()).unwrap().replacen(&Dkms::way(), "other", 1)).unwrap();
+    assert!(dkms.failed_before(None).is_none());
     fs::remove_file(dkms.note()).unwrap();
-    // For want of memory it may be built another time.
+    // For want of memory or room it may be built another time.
     dkms.failed("1", "gcc: fatal error: Killed signal terminated program cc1\n");
+    dkms.failed("1", "a.c:1:1: fatal error: error writing to /tmp/a.s: No space left on device\n");
     assert!(dkms.failed_before(None).is_none());
 }
 

@@ -191,7 +191,12 @@ impl LabOptions {
         let changes: Vec<String> = self.given.texts(&guest::IF).collect();
         match changes.is_empty() {
             true => disk,
-            false => Some(format!("{}:{}", disk.unwrap_or_default(), changes.join("+"))),
+            false => {
+                let disk = disk.unwrap_or_default();
+                // It may have changes of its own already.
+                let is_changed = disk.rsplit_once(':').is_some_and(|(_, behind)| behind.contains('='));
+                Some(format!("{disk}{}{}", if is_changed { '+' } else { ':' }, changes.join("+")))
+            }
         }
     }
 
@@ -277,6 +282,14 @@ impl LabOptions {
         (one, factors)
     }
 
+    /// Refuses guests of several kernels or machines, into which no profiler looks.
+    pub fn check_one_computer(&self) -> Result<()> {
+        match self.crossed().1.iter().find(|factor| factor.option != guest::DISK.name) {
+            Some(factor) => bail!("profiles are of one {}, and there are several", factor.option),
+            None => Ok(()),
+        }
+    }
+
     /// What the lab is told, with `machine` for guests.
     pub fn options(&self, machine: &Machine) -> Options {
         Options { module_sources: catalogue::module_sources(), ..Options::of(&self.given, machine) }
@@ -313,5 +326,26 @@ impl LabOptions {
             bail!(WrongUse(format!("--{0}: this is about one {0}; name one", factor.option)));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_a_disk_are_joined_however_they_are_given() {
+        let disk =
+            |disk: &str| LabOptions::usual().with(&guest::DISK, disk).with(&guest::IF, "write=0.5").disk().unwrap();
+        assert_eq!(disk("ssd"), "ssd:write=0.5");
+        assert_eq!(disk("ssd:flush=0"), "ssd:flush=0+write=0.5");
+    }
+
+    #[test]
+    fn profiles_are_of_one_kernel_and_machine() {
+        let several = |option, values: &str| LabOptions::usual().with(option, values).check_one_computer();
+        assert!(several(&guest::DISK, "ssd,hdd").is_ok());
+        let said = several(&guest::KERNEL, "6.1,6.12").unwrap_err().to_string();
+        assert_eq!(said, "profiles are of one kernel, and there are several");
     }
 }

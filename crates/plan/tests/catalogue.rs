@@ -341,14 +341,3 @@ fn a_check_that_could_not_look_is_told_from_one_that_found_damage() {
         assert_eq!(inability(fs, code, said), None, "{fs}: {said}");
     }
 }
-
-#[test]
-fn a_layer_has_no_file_systems_name() {
-    let layer = mountmark_catalog::files("layers").find(|file| file.path().ends_with("luks.toml")).unwrap();
-    let text = layer.contents_utf8().unwrap().replacen("name = \"luks\"", "name = \"xfs\"", 1);
-    let said = fault("layers/xfs.toml", &text);
-    assert!(
-        said.contains("layers/xfs.toml") && said.contains("a file system and a layer are both called \"xfs\""),
-        "{said}"
-    );
-}

@@ -256,6 +256,9 @@ fn more_bytes_are_worse_and_not_slower() {
     let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
     assert_eq!(found.no_speeds, ["002"]);
     assert!(found.tasks.iter().all(|task| task.task.is_some()), "one speed alone has no mean: {found:?}");
-    assert_eq!(say::sentences(&found), ["Build b beside build a is 20.0 % worse, in 002."]);
+    assert_eq!(
+        say::sentences(&found),
+        ["Build b beside build a is 50.0 % slower, in 001.", "Build b beside build a is 20.0 % worse, in 002."]
+    );
     assert!(say::no_speeds(&found).unwrap().ends_with("and not among all tasks: 002."));
 }

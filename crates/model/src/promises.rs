@@ -114,6 +114,15 @@ impl Promises {
     pub fn has(&self, level: Level) -> bool {
         self.levels.has(level)
     }
+
+    /// What both promise.
+    pub fn within(&self, other: &Promises) -> Promises {
+        Promises {
+            levels: self.levels.iter().filter(|level| other.has(*level)).collect(),
+            exposes_stale: self.exposes_stale || other.exposes_stale,
+            ends_in_data: self.ends_in_data && other.ends_in_data,
+        }
+    }
 }
 
 /// What a file system says of power cuts: the table `[crash]` of its file.

@@ -9,9 +9,15 @@ use crate::common::out_option;
 
 /// This program as its user has to type it: its name if the shell finds it by that, else its path.
 pub fn program() -> String {
-    let Ok(program) = env::current_exe() else { return NAME.into() };
+    let Ok(program) = env::current_exe().map(still_there) else { return NAME.into() };
     let here = env::current_dir().unwrap_or_default();
     typed(&program, found(&env::var_os("PATH").unwrap_or_default()).as_deref(), &here)
+}
+
+/// The path without what Linux adds to it where the program was replaced, as by a newer one, since it started.
+fn still_there(program: PathBuf) -> PathBuf {
+    let name = program.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
+    name.filter(|_| !program.exists()).unwrap_or(program)
 }
 
 const NAME: &str = "mountmark";
@@ -84,6 +90,9 @@ mod tests {
         assert_eq!(of(Some("/usr/bin/mountmark"), "/home/me/src"), "target/release/mountmark");
         assert_eq!(of(None, "/home/me/src/target/release"), "./mountmark");
         assert_eq!(of(None, "/tmp"), "/home/me/src/target/release/mountmark");
+        let there = std::env::current_exe().unwrap();
+        assert_eq!(still_there(format!("{} (deleted)", there.display()).into()), there);
+        assert_eq!(still_there(there.clone()), there);
         assert_eq!(typed(Path::new("/my files/mountmark"), None, Path::new("/")), "'my files/mountmark'");
     }
 }

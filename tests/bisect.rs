@@ -38,20 +38,8 @@ fn the_step_between_debian_kernels_is_found_and_explained() {
     let bad = (last + 2).min(newest);
     let ends = [all[last].as_str(), all[bad].as_str()];
     let plan = [
-        "--good",
-        ends[0],
-        "--bad",
-        ends[1],
-        "--suite",
-        &suite,
-        "--scale",
-        "1",
-        "--fs",
-        "ext4",
-        "--disk",
-        "ssd",
-        "--fail-on",
-        "1%",
+        "--good", ends[0], "--bad", ends[1], "--suite", &suite, "--scale", "1", "--fs", "ext4", "--disk", "ssd",
+        "--fail-on", "1%",
     ];
     let search = |more: &[&str]| bisect(&lab, &[&plan, more].concat());
     let ran = search(&["--task", "files", "--any", "--format", "json"]).ended_with(0);

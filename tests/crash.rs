@@ -202,6 +202,7 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     };
     gone("ext4@raid0", "each", &["how ext4@raid0 is attached without one of its disks"]);
     gone("ext4@luks@raid5", "3", &["has the disks 0 to 2"]);
+    gone("overlay@ext4@raid5", "3", &["has the disks 0 to 2"]);
     let export = ["--workload", WRITTEN, "--export-log", "new-log"];
     refused(&[&export[..], &["--fs", "ext4@raid1"]].concat(), &["--export-log is of one disk", "ext4@raid1 has 2"]);
     refused(&["--generate", "1", "--disk-size", "99TiB"], &["--disk-size", "at most"]);

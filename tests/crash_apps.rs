@@ -182,10 +182,29 @@ fn logs_and_files_that_cannot_be_used_are_refused_before_anything_begins() {
     fs::write(path, [start(1), entry([0, 0, 1, 0])].concat()).unwrap();
     refused(&["--log", path, "--from", "mkfs"], &["mkfs", "no marks"]);
     refused(&["--log", path, "--workload", "sync"], &["--log", "--workload"]);
+    refused(&["--log", path, "--cases"], &["--log", "--cases"]);
+    refused(&["--log", path, "--check", "true", "--", "true"], &["--log", "[COMMAND]"]);
+    let made = |words: &[&str], says: &str| {
+        refused(
+            &[&["--log", path, "--disk-size", "64MiB"], words].concat(),
+            &[says, "nothing is recorded; leave it out"],
+        );
+    };
+    for device in ["request+i9", "request+i10:each", "sector+trim", "sector+trim+i1"] {
+        made(&["--device", device], &format!("--device {device}: "));
+    }
+    made(&["--policy", "fifo,lifo"], "--policy lifo: ");
+    made(&["--recoveries", "3"], "--recoveries 3: ");
     refused(&["--log", path, "--base", path, "--disk-size", "1MiB"], &["--base", "--disk-size"]);
     refused(&["--log", "/none/log"], &["/none/log"]);
     refused(&["--base", path], &["--log"]);
     let odd = lab.path("odd");
     fs::write(&odd, [0; 1000]).unwrap();
     refused(&["--log", path, "--base", odd.to_str().unwrap()], &["1000 bytes"]);
+    let sized = |fs: &str, size: u64, says: &[&str]| {
+        fs::File::create(&odd).unwrap().set_len(size).unwrap();
+        refused(&["--fs", fs, "--log", path, "--base", odd.to_str().unwrap()], says);
+    };
+    sized("ext4", 1_000_448, &["--base", "1000448 bytes", "no multiple of 4096", "truncate -s 1003520 /"]);
+    sized("xfs", 100 << 20, &["--base", "104857600 bytes", "xfs can only be made on 300 MiB", "truncate -s 512MiB /"]);
 }

@@ -167,19 +167,8 @@ mod tests {
         let on: On = "ssh:hosts.txt,cpus=4".parse().unwrap();
         assert_eq!((on.engine, on.cpus), (EngineKind::Ssh { nodes: "hosts.txt".into() }, 4));
         for wrong in [
-            "",
-            "pbs",
-            "ssh",
-            "ssh:",
-            "slurm:workers=0",
-            "slurm:x",
-            "slurm:nodes=3",
-            "ssh:f,partition=a",
-            "slurm:time=1y",
-            "slurm:time=0s",
-            "slurm:memory=0",
-            "slurm:partition=",
-            "ssh:f,time=1h",
+            "", "pbs", "ssh", "ssh:", "slurm:workers=0", "slurm:x", "slurm:nodes=3", "ssh:f,partition=a",
+            "slurm:time=1y", "slurm:time=0s", "slurm:memory=0", "slurm:partition=", "ssh:f,time=1h",
         ] {
             assert!(wrong.parse::<On>().is_err(), "{wrong}");
         }

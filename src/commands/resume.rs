@@ -106,11 +106,8 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     let jobs = jobs(arguments.jobs, rest, None);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);
-    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }.go_on(
-        &run.id,
-        rest,
-        arguments.force,
-    )
+    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }
+        .go_on(&run.id, rest, arguments.force)
 }
 
 /// New cells would be unlike the run's.

@@ -9,22 +9,8 @@ use mountmark_job::mountinfo;
 
 /// Types of file systems that hold settings.
 const KINDS: [&str; 16] = [
-    "binfmt_misc",
-    "bpf",
-    "cgroup",
-    "cgroup2",
-    "configfs",
-    "debugfs",
-    "efivarfs",
-    "fusectl",
-    "nfsd",
-    "proc",
-    "pstore",
-    "resctrl",
-    "securityfs",
-    "selinuxfs",
-    "sysfs",
-    "tracefs",
+    "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "efivarfs", "fusectl", "nfsd", "proc", "pstore",
+    "resctrl", "securityfs", "selinuxfs", "sysfs", "tracefs",
 ];
 /// Where a command finds its own processes. Its settings are protected one by one.
 const PROC: &str = "/proc";

@@ -143,10 +143,7 @@ impl Place {
 
     /// Moves `partial` to this place.
     pub(crate) fn finish(&self, partial: Partial, corpus: &RealisedCorpus) -> Result<()> {
-        // Before the rename: after a power failure a name must not exist without its bytes.
-        partial.file.sync_all().map_err(|error| partial.explain(error))?;
-        let tar = self.tar();
-        fs::rename(&partial.path, &tar).with_context(|| format!("cannot write {}", tar.display()))?;
+        partial.persist(&self.tar())?;
         self.describe(corpus)
     }
 
@@ -156,9 +153,8 @@ impl Place {
         let sidecar = Sidecar { identity: self.identity.clone(), corpus: corpus.clone(), stamp: Stamp::of(&metadata) };
         let mut partial = self.start(None)?;
         let text = serde_json::to_vec_pretty(&sidecar)?;
-        partial.write_all(&text).and_then(|()| partial.file.sync_all()).map_err(|error| partial.explain(error))?;
-        let path = self.sidecar();
-        fs::rename(&partial.path, &path).with_context(|| format!("cannot write {}", path.display()))
+        partial.write_all(&text).map_err(|error| partial.explain(error))?;
+        partial.persist(&self.sidecar())
     }
 }
 
@@ -187,6 +183,13 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
+    /// Gives it its name.
+    pub(crate) fn persist(self, path: &Path) -> Result<()> {
+        // Before the rename: after a power failure a name must not exist without its bytes.
+        self.file.sync_all().map_err(|error| self.explain(error))?;
+        fs::rename(&self.path, path).with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// Converts a write error to a sentence.
     pub(crate) fn explain(&self, error: io::Error) -> anyhow::Error {
         let full = is_full(&error);

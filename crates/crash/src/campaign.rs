@@ -40,6 +40,9 @@ pub struct Campaign {
     pub promises: Promises,
     /// Why these are the least that any file system owes, if nothing is documented of the configuration.
     pub undocumented: Option<String>,
+    /// Whether there is a check of the file system, which images must pass.
+    #[serde(default = "yes")]
+    pub has_check: bool,
     /// Of everything random.
     pub seed: u64,
     pub tried: Vec<Tried>,
@@ -78,6 +81,15 @@ pub struct Explored {
     /// Of a fault that is of each request in turn: requests, and those of which a promise was broken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_turn: Option<[usize; 2]>,
+    /// Beside these requests, those whose fault left no recording: nothing is known of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unrecorded: usize,
+    /// [`History::failed`]: of what hangs on these operations nothing is judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<(u16, i32)>,
+    /// [`History::strange`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strange: Option<u16>,
     /// Sums over epochs, T0 first; a tier is complete if it is in every epoch.
     pub tested: [Tested; 5],
     /// One of each signature, those that break promises first.
@@ -97,6 +109,14 @@ pub struct Explored {
     pub cut_short: bool,
     /// Why the workload was not explored.
     pub error: Option<String>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Something that is wrong after a power cut.

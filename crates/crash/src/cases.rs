@@ -37,17 +37,18 @@ pub struct ClaimSeen<'a> {
 }
 
 /// Of each configuration one campaign of those in `newest_first`, on disks without a fault: it has each of `workloads` from
-/// the newest that tried it as it is now.
+/// the newest that tried it as it is now and has images of it.
 pub fn joined(newest_first: &[&Campaign], workloads: &[Workload]) -> Vec<Campaign> {
     let mut out: Vec<Campaign> = Vec::new();
     for campaign in newest_first.iter().filter(|campaign| campaign.device.fault.is_none()) {
         let at = out.iter().position(|joined| joined.configuration == campaign.configuration);
         let at = at.unwrap_or_else(|| {
-            out.push(Campaign { tried: Vec::new(), ..(*campaign).clone() });
+            // Of a campaign that was cut short those workloads may be whole that are taken: each says it itself.
+            out.push(Campaign { tried: Vec::new(), cut_short: false, ..(*campaign).clone() });
             out.len() - 1
         });
         for workload in workloads {
-            let is_it = |tried: &&Tried| tried.workload == *workload;
+            let is_it = |tried: &&Tried| tried.workload == *workload && tried.explored.states > 0;
             if !out[at].tried.iter().any(|tried| is_it(&tried)) {
                 out[at].tried.extend(campaign.chosen().filter(is_it).cloned());
             }

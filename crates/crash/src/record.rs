@@ -108,15 +108,18 @@ pub enum Piece {
     Tried {
         /// Its place among all that is to be tried; `None` if it was tried only to find a smaller workload.
         place: Option<usize>,
-        tried: Tried,
+        tried: Box<Tried>,
     },
-    /// The last that has begun has ended.
+    /// The last that has begun has ended, or the user stopped it.
     Ended {
         seconds: f64,
         /// [`Campaign::prepared`].
         #[serde(default)]
         prepared: f64,
         cut_short: bool,
+        /// Whether it can go on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stopped: bool,
     },
 }
 
@@ -165,15 +168,15 @@ impl Record {
             Piece::Tried { place, tried } => {
                 if let Some(part) = self.parts.last_mut() {
                     part.places.extend(place);
-                    part.campaign.tried.push(tried);
+                    part.campaign.tried.push(*tried);
                 }
             }
-            Piece::Ended { seconds, prepared, cut_short } => {
+            Piece::Ended { seconds, prepared, cut_short, stopped } => {
                 if let Some(part) = self.parts.last_mut() {
                     part.campaign.seconds += seconds;
                     part.campaign.prepared += prepared;
                     part.campaign.cut_short = cut_short;
-                    part.ended = true;
+                    part.ended = !stopped;
                 }
             }
         }
@@ -240,6 +243,7 @@ mod tests {
                 device: asked.device,
                 promises: crate::oracle::Promises::least(),
                 undocumented: None,
+                has_check: true,
                 seed: 1,
                 tried: Vec::new(),
                 seconds: 0.0,
@@ -249,12 +253,12 @@ mod tests {
         };
         let tried = |place| Piece::Tried {
             place,
-            tried: Tried {
+            tried: Box::new(Tried {
                 workload: workload.clone(),
                 policy: Policy::Fifo,
                 shrunk: place.is_none(),
                 explored: Explored::default(),
-            },
+            }),
         };
         let head = Piece::Asked { asked: asked.clone(), program: "1".into(), command_line: "crash".into() };
         let mut pieces = vec![head, begun("a"), tried(Some(0)), tried(None)];
@@ -264,12 +268,16 @@ mod tests {
         assert_eq!(record.part("a").unwrap().places, BTreeSet::from([0]));
         assert_eq!(record.part("a").unwrap().campaign.tried.len(), 2);
         // It was interrupted, and goes on.
+        let ended = |seconds, cut_short, stopped| Piece::Ended { seconds, prepared: 0.5, cut_short, stopped };
+        record.add(ended(9.0, false, true));
+        assert!(!record.part("a").unwrap().ended);
         record.add(begun("a"));
         record.add(tried(Some(1)));
-        record.add(Piece::Ended { seconds: 2.0, prepared: 1.0, cut_short: false });
+        record.add(ended(2.0, false, false));
         assert!(record.part("a").unwrap().ended && !record.is_done());
+        assert_eq!(record.part("a").unwrap().campaign.seconds, 11.0, "of all sittings");
         record.add(begun("b"));
-        record.add(Piece::Ended { seconds: 1.0, prepared: 0.5, cut_short: true });
+        record.add(ended(1.0, true, false));
         assert!(record.is_done() && record.campaigns().count() == 2);
         Record::from_pieces(vec![tried(None)]).unwrap_err();
     }

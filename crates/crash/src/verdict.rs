@@ -71,10 +71,11 @@ pub fn whole(seen: &Seen, told: &[Told]) -> FileOutcome {
 
 /// What is wrong before anyone asks what it holds.
 fn unsound(seen: &Seen, configuration: &Configuration) -> Vec<Fault> {
-    let fsck = configuration.filesystem.fsck.as_ref();
+    // What is checked and recovered is what lies on the disks.
+    let filesystem = &configuration.base().filesystem;
+    let fsck = filesystem.fsck.as_ref();
     let leaves_damage = |check: &&Check| {
-        let done =
-            configuration.filesystem.recovery.as_ref().is_some_and(|recovery| recovery.done.contains(&check.status));
+        let done = filesystem.recovery.as_ref().is_some_and(|recovery| recovery.done.contains(&check.status));
         !(done || fsck.is_some_and(|fsck| fsck.clean.contains(&check.status)))
     };
     let mut all: Vec<Fault> = seen.recovery.iter().filter(leaves_damage).cloned().map(Fault::Recovery).collect();
@@ -177,5 +178,28 @@ mod tests {
         };
         assert_eq!([End::Status(0), End::Status(1), End::Signal(11), End::Limit(5)].map(faults), [0, 1, 1, 1]);
         assert_eq!(of_application(&Seen::default()), []);
+    }
+
+    #[test]
+    fn what_lies_on_a_folder_is_sound_if_the_file_system_below_is() {
+        let below = serde_json::json!({
+            "name": "jfs", "mkfs_options": [], "mount_options": [], "filesystem": {
+                "name": "jfs", "about": "", "mount_type": "jfs", "modules": [], "min_size": 1,
+                "fsck": { "command": ["check"], "clean": [0] },
+                "recovery": { "before_mount": ["recover"], "repair": [], "done": [0, 1], "source": "" },
+            },
+        });
+        let mut upper = below.clone();
+        for field in ["fsck", "recovery"] {
+            upper["filesystem"].as_object_mut().unwrap().remove(field);
+        }
+        upper["below"] = below;
+        let configuration: Configuration = serde_json::from_value(upper).unwrap();
+        let faults = |recovered, checked| {
+            let ended = |status| Some(Check { status, said: String::new() });
+            let seen = Seen { recovery: ended(recovered), check: ended(checked), ..Seen::default() };
+            unsound(&seen, &configuration).len()
+        };
+        assert_eq!([faults(0, 0), faults(1, 0), faults(0, 4), faults(8, 4)], [0, 0, 1, 2]);
     }
 }

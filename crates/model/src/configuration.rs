@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
-use crate::promises::{Documented, Promises, SyncedLost};
+use crate::promises::{Documented, Levels, Promises, SyncedLost};
 use crate::{Bytes, Recovery, Stack, StackedLayer, TuningOption, Variant};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device, in mkfs as an
@@ -243,6 +243,16 @@ impl Configuration {
 
     /// What it promises of power cuts, and why that is the least that any file system owes, if so.
     pub fn promises(&self) -> (Promises, Option<String>) {
+        let (own, reason) = self.own_promises();
+        // What lies on a folder keeps no more than the file system that has the folder.
+        let Some((below, lacking)) = self.below.as_deref().map(Configuration::promises) else { return (own, reason) };
+        (own.within(&below), reason.or(lacking))
+    }
+
+    fn own_promises(&self) -> (Promises, Option<String>) {
+        if self.layers.iter().any(|layer| layer.gives_up) {
+            return (Promises { levels: Levels::default(), ..Promises::least() }, None);
+        }
         let Some(documented) = &self.filesystem.crash else {
             return (Promises::least(), Some(format!("the catalogue has no promises of {}", self.filesystem.name)));
         };

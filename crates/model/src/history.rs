@@ -89,18 +89,7 @@ mod tests {
     #[test]
     fn what_leads_elsewhere_is_no_operation() {
         for line in [
-            "",
-            "w",
-            "w 1",
-            "w x a",
-            "w -1 a",
-            "q a",
-            "d /etc/passwd",
-            "d ../a",
-            "a 1 a/../../b",
-            "d a//b",
-            "d ",
-            "c x",
+            "", "w", "w 1", "w x a", "w -1 a", "q a", "d /etc/passwd", "d ../a", "a 1 a/../../b", "d a//b", "d ", "c x",
         ] {
             let text = format!("c\n{line}\n");
             let error = HistoryOperation::all(&text).collect::<Result<Vec<_>, _>>().unwrap_err();

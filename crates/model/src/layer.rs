@@ -79,6 +79,9 @@ pub struct LayerOption {
     /// an argument of its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
+    /// Values with which nothing is promised of the time after a power cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gives_up: Vec<String>,
 }
 
 /// A layer with its options, as a configuration has it.
@@ -111,6 +114,9 @@ pub struct StackedLayer {
     /// Bytes of each disk.
     #[serde(default)]
     pub room: Bytes,
+    /// Whether an option has a value of [`LayerOption::gives_up`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gives_up: bool,
 }
 
 impl Layer {
@@ -137,9 +143,10 @@ impl Layer {
         }
         let written =
             |key: &str| given.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value).to_owned();
-        let mut values = BTreeMap::new();
+        let (mut values, mut gives_up) = (BTreeMap::new(), false);
         for (key, option) in &self.options {
             let value = Some(written(key)).filter(|value| !value.is_empty()).unwrap_or_else(|| option.usual.clone());
+            gives_up |= option.gives_up.contains(&value);
             let value =
                 option.argument(&value).map_err(|reason| format!("the layer {own}: {key}={value}: {reason}"))?;
             values.insert(format!("{{{key}}}"), value);
@@ -171,6 +178,7 @@ impl Layer {
             packages: self.packages.clone(),
             tools: self.tools.clone(),
             room: self.room,
+            gives_up,
         })
     }
 }

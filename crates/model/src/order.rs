@@ -253,20 +253,8 @@ mod tests {
     #[test]
     fn what_is_no_order_is_refused_and_named() {
         for text in [
-            "",
-            "a",
-            "a >",
-            "> a",
-            "a > > b",
-            "a > a",
-            "{a,b > c",
-            "a} > b",
-            "{a,} > b",
-            "a b > c",
-            "{a}{b} > c",
-            "a >> b",
-            "any{a > b",
-            "{{a}} > b",
+            "", "a", "a >", "> a", "a > > b", "a > a", "{a,b > c", "a} > b", "{a,} > b", "a b > c", "{a}{b} > c",
+            "a >> b", "any{a > b", "{{a}} > b",
         ] {
             let error = text.parse::<Order>().expect_err(text).to_string();
             assert!(error.contains("is no order"), "{error}");

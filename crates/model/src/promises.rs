@@ -114,6 +114,15 @@ impl Promises {
     pub fn has(&self, level: Level) -> bool {
         self.levels.has(level)
     }
+
+    /// What both promise.
+    pub fn within(&self, other: &Promises) -> Promises {
+        Promises {
+            levels: self.levels.iter().filter(|level| other.has(*level)).collect(),
+            exposes_stale: self.exposes_stale || other.exposes_stale,
+            ends_in_data: self.ends_in_data && other.ends_in_data,
+        }
+    }
 }
 
 /// What a file system says of power cuts: the table `[crash]` of its file.
@@ -219,25 +228,8 @@ pub struct Change {
 /// Mount options of all file systems that change nothing of what a power cut may take, but for times of access: mount(8),
 /// FILESYSTEM-INDEPENDENT MOUNT OPTIONS.
 const HARMLESS: [&str; 19] = [
-    "async",
-    "atime",
-    "dev",
-    "diratime",
-    "exec",
-    "lazytime",
-    "noatime",
-    "nodev",
-    "nodiratime",
-    "noexec",
-    "nolazytime",
-    "norelatime",
-    "nostrictatime",
-    "nosuid",
-    "relatime",
-    "rw",
-    "silent",
-    "strictatime",
-    "suid",
+    "async", "atime", "dev", "diratime", "exec", "lazytime", "noatime", "nodev", "nodiratime", "noexec", "nolazytime",
+    "norelatime", "nostrictatime", "nosuid", "relatime", "rw", "silent", "strictatime", "suid",
 ];
 
 /// Those that make more durable and nothing less: what is promised without them is promised.

@@ -122,18 +122,8 @@ const DRIVER: [&str; 2] = ["nbd:", "nbd_"];
 const CHECKSUMS: [&str; 5] = ["crc32", "xxh", "sha256", "blake2", "csum_partial"];
 /// Beginnings of names of functions that only copy or clear, for processors without fast string instructions.
 const COPIES: [&str; 12] = [
-    "rep_movs_",
-    "rep_stos_",
-    "memcpy",
-    "memmove",
-    "memset",
-    "__memcpy",
-    "__memmove",
-    "__memset",
-    "clear_page_",
-    "copy_page_re",
-    "copy_user_generic",
-    "clear_user_",
+    "rep_movs_", "rep_stos_", "memcpy", "memmove", "memset", "__memcpy", "__memmove", "__memset", "clear_page_",
+    "copy_page_re", "copy_user_generic", "clear_user_",
 ];
 
 fn of_function(name: &str) -> Work {

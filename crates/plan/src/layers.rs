@@ -139,6 +139,12 @@ pub(crate) fn faults(layer: &Layer) -> Vec<String> {
             "option {key:?}: a name is made of letters, digits, - and _, and is no word that commands have"
         ));
     }
+    for (key, option) in &layer.options {
+        let unknown = option.gives_up.iter().filter(|value| !option.values.contains_key(*value));
+        faults.extend(
+            unknown.map(|value| format!("option {key:?}: gives_up has {value:?}, which is none of its `values`")),
+        );
+    }
     if let Some(count) = &layer.disks {
         if !layer.options.contains_key(&count.option) {
             faults.push(format!("disks: there is no option {:?}", count.option));
@@ -171,6 +177,15 @@ mod tests {
     fn one(text: &str) -> Result<Configuration, String> {
         let all = configurations(&Catalogue::built_in().unwrap(), &[text.to_owned()]);
         all.map(|mut all| all.remove(0)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_gives_up_promises_is_a_value() {
+        let catalogue = Catalogue::built_in().unwrap();
+        let mut layer = catalogue.get::<Layer>("integrity").unwrap().clone();
+        assert_eq!(faults(&layer), [] as [&str; 0]);
+        layer.options.get_mut("mode").unwrap().gives_up = vec!["nothing".into()];
+        assert_eq!(faults(&layer), ["option \"mode\": gives_up has \"nothing\", which is none of its `values`"]);
     }
 
     #[test]

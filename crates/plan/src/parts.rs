@@ -100,6 +100,10 @@ pub(crate) fn with_variant(configuration: &mut Configuration, part: &str, varian
     let filesystem = &mut configuration.filesystem;
     filesystem.tools.extend(variant.tools);
     filesystem.recovery = variant.recovery.or(filesystem.recovery.take());
+    // A check of its own is that of images too: what `[crash]` has is the file system's without it.
+    if let Some(crash) = filesystem.crash.as_mut().filter(|_| variant.fsck.is_some()) {
+        crash.check.clear();
+    }
     filesystem.fsck = variant.fsck.or(filesystem.fsck.take());
     if !variant.command.is_empty() {
         filesystem.mkfs = variant.command;

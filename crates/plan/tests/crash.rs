@@ -119,3 +119,28 @@ fn files_of_users_are_refused_with_their_place() {
     assert!(unknown.contains("sqlite-wal"), "{unknown}");
     assert_eq!(Kind::Scenario.folder(), "crash");
 }
+
+#[test]
+fn images_are_checked_and_judged_by_what_lies_on_the_disks() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let configuration = |name: &str| configurations(&catalogue, &[name.to_owned()]).unwrap().remove(0);
+    let check = |name: &str| configuration(name).base().image_check_command("disk").unwrap();
+    assert_eq!(check("xfs:external-log"), ["xfs_repair", "-n", "-l", "/dev/nbd2", "disk"], "a variant's own check");
+    assert_eq!(check("xfs:realtime"), ["xfs_repair", "-n", "-r", "/dev/nbd2", "disk"]);
+    assert!(check("xfs:noatime").contains(&"-P".to_owned()) && check("overlay@xfs") == check("xfs"));
+    let promised = |name: &str| {
+        let (promises, undocumented) = configuration(name).promises();
+        (promises.levels.iter().map(|level| level.to_string()).collect::<Vec<_>>().join(" "), undocumented.is_some())
+    };
+    for (name, levels, is_undocumented) in [
+        ("overlay", "L0 L1", true),
+        ("overlay@ext2", "L1", true),
+        ("overlay@ext4:mount=nobarrier", "", true),
+        ("bindfs@ext4@integrity:mode=none", "", true),
+        ("ext4@integrity:mode=none", "", false),
+        ("ext4@integrity", "L0 L1 L2 L3 L4 L5 L6", false),
+        ("ext4@integrity:mode=bitmap@raid5", "L0 L1 L2 L3 L4 L5 L6", false),
+    ] {
+        assert_eq!(promised(name), (levels.to_owned(), is_undocumented), "{name}");
+    }
+}

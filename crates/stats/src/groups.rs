@@ -18,36 +18,13 @@ use crate::summary::mean;
 pub const FEWEST: usize = 3;
 
 /// Quotients that chance exceeds in 4 of 1,000 samples of `FEWEST` to 30 values: for a part of one, and for larger ones.
-/// Infinite where there is no such part.
-const BOUNDS: [[f64; 2]; 28] = [
-    [933.2, NONE],
-    [70.3, 36.1],
-    [33.5, 20.8],
-    [23.2, 14.2],
-    [19.0, 11.7],
-    [16.4, 10.3],
-    [15.7, 9.2],
-    [15.2, 8.3],
-    [NONE, 7.7],
-    [NONE, 7.3],
-    [NONE, 7.0],
-    [NONE, 6.7],
-    [NONE, 6.5],
-    [NONE, 6.2],
-    [NONE, 6.0],
-    [NONE, 5.8],
-    [NONE, 5.7],
-    [NONE, 5.6],
-    [NONE, 4.1],
-    [NONE, 4.0],
-    [NONE, 3.9],
-    [NONE, 3.9],
-    [NONE, 3.8],
-    [NONE, 3.8],
-    [NONE, 3.7],
-    [NONE, 3.6],
-    [NONE, 3.6],
-    [NONE, 3.5],
+/// Infinite where there is no such part, as behind the end of the first row.
+const BOUNDS: [&[f64]; 2] = [
+    &[933.2, 70.3, 33.5, 23.2, 19.0, 16.4, 15.7, 15.2],
+    &[
+        NONE, 36.1, 20.8, 14.2, 11.7, 10.3, 9.2, 8.3, 7.7, 7.3, 7.0, 6.7, 6.5, 6.2, 6.0, 5.8, 5.7, 5.6, 4.1, 4.0, 3.9,
+        3.9, 3.8, 3.8, 3.7, 3.6, 3.6, 3.5,
+    ],
 ];
 
 const NONE: f64 = f64::INFINITY;
@@ -57,8 +34,8 @@ const SHARE: usize = 10;
 
 /// Where to cut the sorted `values`: the number of values below the gap. `None` if they are one group.
 pub fn cut(values: &[f64]) -> Option<usize> {
-    let bounds = BOUNDS[values.len().checked_sub(FEWEST)?.min(BOUNDS.len() - 1)];
-    let bound = |at: usize| bounds[part(values.len(), at)];
+    let row = values.len().checked_sub(FEWEST)?;
+    let bound = |at: usize| bound(&BOUNDS, part(values.len(), at), row);
     let passed = quotients(values, &bound).map(|(at, quotient)| (at, quotient / bound(at)));
     let passed = passed.filter(|(_, over)| *over > 1.0);
     passed.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
@@ -72,6 +49,12 @@ pub fn largest(values: &[f64]) -> [f64; 2] {
         *most = most.max(quotient);
     }
     out
+}
+
+/// The bound of a part in this row; samples of more values than the last row have that one's.
+fn bound(bounds: &[&[f64]; 2], part: usize, row: usize) -> f64 {
+    let row = row.min(bounds[1].len() - 1);
+    bounds[part].get(row).copied().unwrap_or(NONE)
 }
 
 /// 0 if a cut after `at` of `n` values leaves a part of one, else 1.
@@ -99,39 +82,19 @@ fn quotients<'a>(sorted: &'a [f64], bound: &'a dyn Fn(usize) -> f64) -> impl Ite
 pub const FEWEST_OF_THREE: usize = 5;
 
 /// As [`BOUNDS`], for three groups of [`FEWEST_OF_THREE`] to 30 values: with a group of one, and with larger ones only.
-const BOUNDS_OF_THREE: [[f64; 2]; 26] = [
-    [33.9, NONE],
-    [17.0, 9.3],
-    [11.9, 8.5],
-    [9.5, 7.3],
-    [7.9, 6.4],
-    [6.9, 5.6],
-    [NONE, 5.1],
-    [NONE, 4.6],
-    [NONE, 4.3],
-    [NONE, 4.0],
-    [NONE, 3.8],
-    [NONE, 3.6],
-    [NONE, 3.5],
-    [NONE, 3.3],
-    [NONE, 3.3],
-    [NONE, 3.1],
-    [NONE, 2.5],
-    [NONE, 2.5],
-    [NONE, 2.3],
-    [NONE, 2.3],
-    [NONE, 2.3],
-    [NONE, 2.2],
-    [NONE, 2.2],
-    [NONE, 2.1],
-    [NONE, 2.1],
-    [NONE, 2.0],
+const BOUNDS_OF_THREE: [&[f64]; 2] = [
+    &[33.9, 17.0, 11.9, 9.5, 7.9, 6.9],
+    &[
+        NONE, 9.3, 8.5, 7.3, 6.4, 5.6, 5.1, 4.6, 4.3, 4.0, 3.8, 3.6, 3.5, 3.3, 3.3, 3.1, 2.5, 2.5, 2.3, 2.3, 2.3, 2.2,
+        2.2, 2.1, 2.1, 2.0,
+    ],
 ];
 
 /// Where to cut the sorted `values` into three groups. `None` if they are not three.
 pub fn cuts(values: &[f64]) -> Option<[usize; 2]> {
-    let bounds = BOUNDS_OF_THREE[values.len().checked_sub(FEWEST_OF_THREE)?.min(BOUNDS_OF_THREE.len() - 1)];
-    let passed = quotients_of_three(values).map(|found| (found.at, found.quotient / bounds[found.part]));
+    let row = values.len().checked_sub(FEWEST_OF_THREE)?;
+    let over = |found: &Three| found.quotient / bound(&BOUNDS_OF_THREE, found.part, row);
+    let passed = quotients_of_three(values).map(|found| (found.at, over(&found)));
     let passed = passed.filter(|(_, over)| *over > 1.0);
     passed.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
 }

@@ -11,10 +11,13 @@ use mountmark_record::{CellRecord, RunRecord, Timestamp};
 
 use super::race::{Measured, Track};
 use super::{Arguments, again};
-use crate::commands::run::{self, ShelfOptions};
+use crate::commands::run::{self, ShelfOptions, TIME_IS_OVER};
 
 /// Cells of a run whose time says how long others take. The first of a configuration starts a guest of its own.
 const PACE: usize = 4;
+
+/// What part of the budget it may be late: a situation whose cells take longer than was foretold is left there.
+const LATE: u32 = 10;
 
 /// The runs of a search.
 pub struct Runs<'a> {
@@ -41,6 +44,8 @@ pub struct Runs<'a> {
     begin: Instant,
     /// Wall seconds of a cell, as the latest runs say.
     pace: Option<f64>,
+    /// How many times longer this machine takes for a fill or a history than is assumed, as the last one says.
+    slower: f64,
     disk_size: Option<Bytes>,
 }
 
@@ -61,6 +66,7 @@ impl<'a> Runs<'a> {
             shelf: arguments.shelf.clone().since_now(),
             begin: Instant::now(),
             pace: None,
+            slower: 1.0,
             disk_size: None,
         }
     }
@@ -103,12 +109,21 @@ impl<'a> Runs<'a> {
 
     /// The same of something that takes so many cells, each of them so many seconds longer than those before.
     pub fn does_not_fit(&mut self, cells: usize, longer: f64, what: &str) -> bool {
-        let of_cell = self.pace.unwrap_or(0.0) + longer / self.jobs() as f64;
+        let of_cell = self.pace.unwrap_or(0.0) + longer * self.slower / self.jobs() as f64;
         let is_over = self.stopped.is_some() || cells as f64 * of_cell >= self.time_left().as_secs_f64();
         if is_over {
             self.skip(what.to_owned());
         }
         is_over
+    }
+
+    /// Learns from so many cells that were to take so many seconds longer each.
+    pub fn took(&mut self, took: Duration, cells: usize, longer: f64) {
+        let beyond = took.as_secs_f64() / cells as f64 - self.pace.unwrap_or(0.0);
+        // What the shelf had says nothing.
+        if longer > 0.0 {
+            self.slower = self.slower.max(beyond * self.jobs() as f64 / longer);
+        }
     }
 
     /// Refuses what no run of these file systems could have, before the first.
@@ -150,15 +165,28 @@ impl<'a> Runs<'a> {
         words
     }
 
-    /// A run of these configurations beside one another, with further words; `None` if the user stopped it.
+    /// A run of these configurations beside one another in another situation; `None` if the user stopped it, or the budget did.
     pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str]) -> Result<Option<RunRecord>> {
+        // On a cluster what has begun goes on.
+        let late = self.arguments.on.is_none().then(|| self.time_left() + self.arguments.budget / LATE);
+        self.run(names, repeats, more, late)
+    }
+
+    /// A run of these configurations beside one another, with further words, that takes at most so long.
+    pub fn run(
+        &mut self,
+        names: &[String],
+        repeats: u32,
+        more: &[&str],
+        most: Option<Duration>,
+    ) -> Result<Option<RunRecord>> {
         let (arguments, mut words) = (self.arguments, self.words(names, repeats, more));
         // Profiles are on no shelf.
         if let Some(on) = arguments.on.as_ref().filter(|_| !more.contains(&"--profile")) {
             words.extend(["--on".to_owned(), on.text.clone()]);
         }
         let (begin, at) = (Instant::now(), Timestamp::now().0);
-        match run::collected(&words, &arguments.work, &self.shelf, &arguments.store)? {
+        match run::collected(&words, &arguments.work, &self.shelf, &arguments.store, most)? {
             Ok(run) => {
                 let is_fresh = |cell: &&CellRecord| cell.environment.taken.as_ref().is_none_or(|taken| taken.at >= at);
                 let fresh = run.cells.iter().filter(is_fresh).count();
@@ -176,6 +204,7 @@ impl<'a> Runs<'a> {
                 self.names.push(run.id.to_string());
                 Ok(Some(run))
             }
+            Err(TIME_IS_OVER) => Ok(None),
             Err(code) => {
                 self.stopped = Some(code);
                 Ok(None)
@@ -198,7 +227,7 @@ impl Runs<'_> {
 impl Track for Runs<'_> {
     fn measure(&mut self, candidates: &[Candidate], repeats: u32) -> Result<Option<Measured>> {
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.name.clone()).collect();
-        let Some(run) = self.beside(&names, repeats, &[])? else { return Ok(None) };
+        let Some(run) = self.run(&names, repeats, &[], None)? else { return Ok(None) };
         let skipped = |(name, reason): &(String, String)| LeftOut {
             what: name.clone(),
             why: reason.trim_end_matches('.').to_owned(),

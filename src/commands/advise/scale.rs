@@ -45,7 +45,7 @@ impl Runs<'_> {
 
     /// Seconds of the guest's processor for a cell at a scale; `None` if it failed.
     fn busy(&mut self, configuration: &str, scale: f64) -> Result<Option<f64>> {
-        let Some(run) = self.beside(&[configuration.to_owned()], 1, &["--scale", &scale.to_string()])? else {
+        let Some(run) = self.run(&[configuration.to_owned()], 1, &["--scale", &scale.to_string()], None)? else {
             return Ok(None);
         };
         let Some(cell) = run.cells.first().filter(|cell| cell.outcome.is_ok()) else { return Ok(None) };

@@ -1,5 +1,7 @@
 //! When the answer would be another: the same work in other situations.
 
+use std::time::Instant;
+
 use anyhow::Result;
 use mountmark_findings::advice::{self, Candidate, OnMachines, Order, Speeds, Turn, Unmeasured};
 use mountmark_findings::over_all_tasks;
@@ -116,7 +118,10 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         }
         say!("mountmark: {what}");
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
-        let found = match search.runs.beside(&names, REPEATS, &words) {
+        let begin = Instant::now();
+        let ran = search.runs.beside(&names, REPEATS, &words);
+        search.runs.took(begin.elapsed(), cells, situation.longer);
+        let found = match ran {
             Ok(Some(run)) => speeds(&run, situation.ram, &search.runs.unmeasured),
             // The others are said to be not asked, as this one.
             Ok(None) => {

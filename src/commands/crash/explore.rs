@@ -138,20 +138,19 @@ impl Effort<'_> {
         let mut progress = Progress::new(&heading, work.places(), places.len());
         let End { ended, prepared } = work.run(places, self.stop, |CampaignProgress { place, tried }| {
             progress.add(place.is_some(), &tried);
-            let piece = Piece::Tried { place, tried };
+            let piece = Piece::Tried { place, tried: Box::new(tried) };
             writing.add(&piece)?;
             record.add(piece);
             Ok(())
         })?;
-        if ended != Ended::Stopped {
-            let piece = Piece::Ended {
-                seconds: begun.elapsed().as_secs_f64(),
-                prepared: prepared.as_secs_f64(),
-                cut_short: ended == Ended::Late,
-            };
-            writing.add(&piece)?;
-            record.add(piece);
-        }
+        let piece = Piece::Ended {
+            seconds: begun.elapsed().as_secs_f64(),
+            prepared: prepared.as_secs_f64(),
+            cut_short: ended == Ended::Late,
+            stopped: ended == Ended::Stopped,
+        };
+        writing.add(&piece)?;
+        record.add(piece);
         progress.end();
         Ok(ended)
     }
@@ -184,6 +183,7 @@ fn head(asked: &Asked, lab: &Witnesses, cell: &Cell) -> Result<Campaign> {
         device: asked.device,
         promises,
         undocumented,
+        has_check: cell.configuration.base().image_check_command("").is_some(),
         seed: asked.seed,
         tried: Vec::new(),
         seconds: 0.0,

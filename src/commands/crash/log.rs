@@ -20,7 +20,7 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 pub(super) struct LogOptions {
     /// Examine a log of dm-log-writes, of a disk elsewhere: what its power cuts leave mounts and passes its check
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "generate", "catalogue"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "command", "generate", "catalogue", "cases"])]
     pub log: Option<PathBuf>,
     /// What the disk held when the log began [default: zeros, as many as --disk-size says]
     #[arg(long, value_name = "IMAGE", requires = "log", conflicts_with = "disk_size")]

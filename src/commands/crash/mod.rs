@@ -107,16 +107,16 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if let Some(state) = &arguments.state {
         common::format_of::<CrashState>(arguments.format.as_deref())?;
         let (configuration, workload, policy) = one("--state", &asked, &configurations)?;
+        let (workload, wanted) = (&workload, None);
         let (export, format) = (arguments.export.as_deref(), arguments.format.as_deref());
-        let image =
-            state::Image { asked: &asked, configuration, workload, policy, state, wanted: None, export, format };
+        let image = state::Image { asked: &asked, configuration, workload, policy, state, wanted, export, format };
         return stop.or(image.show(&catalogue, &stop), stop.code());
     }
     if let Some(log) = &arguments.export_log {
         let (configuration, workload, policy) = one("--export-log", &asked, &configurations)?;
         options::check_one_disk("--export-log", configuration)?;
         let base = arguments.export_base.as_deref();
-        let export = log::Export { asked: &asked, configuration, workload, policy, log, base };
+        let export = log::Export { asked: &asked, configuration, workload: &workload, policy, log, base };
         return stop.or(export.run(&catalogue, &stop), stop.code());
     }
     match options.cases {
@@ -178,8 +178,10 @@ fn one<'a>(
     option: &str,
     asked: &'a Asked,
     configurations: &'a [Configuration],
-) -> Result<(&'a Configuration, &'a Workload, Policy)> {
-    let [workload] = asked.workloads.as_slice() else {
+) -> Result<(&'a Configuration, Workload, Policy)> {
+    // Of an application the recording without pauses, unless they are asked for.
+    let drawn = matches!(asked.pauses, Pauses::Drawn(_)).then(|| asked.named());
+    let [workload] = drawn.as_ref().unwrap_or(&asked.workloads).as_slice() else {
         bail!(WrongUse(format!("{option} is of one workload: give one --workload")))
     };
     let [configuration] = configurations else {
@@ -193,7 +195,7 @@ fn one<'a>(
             "{option} is of one disk: give --device the number of a request in the place of `each`"
         )));
     }
-    Ok((configuration, workload, *policy))
+    Ok((configuration, workload.clone(), *policy))
 }
 
 /// The lab of a campaign, and what a guest of each configuration is made of.
@@ -212,4 +214,44 @@ fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -
         cells.push(cell);
     }
     Ok((lab, cells))
+}
+
+#[cfg(test)]
+mod tests {
+    use mountmark_crash::application::Application;
+
+    use super::*;
+
+    /// What is asked of one workload.
+    pub(super) fn asked(workload: Workload, pauses: Pauses) -> Asked {
+        Asked {
+            configurations: vec!["ext4".into()],
+            workloads: vec![workload],
+            generate: None,
+            policies: vec![Policy::default()],
+            device: options::DEVICE.parse().unwrap(),
+            seed: 1,
+            budget: 60,
+            disk_size: 1 << 29,
+            kernel: "6.12".into(),
+            images: 16,
+            recoveries: 0,
+            shrink: false,
+            pauses,
+        }
+    }
+
+    #[test]
+    fn one_recording_has_the_pauses_that_are_asked_for() {
+        let catalogue = Catalogue::built_in().unwrap();
+        let configurations = mountmark_plan::configurations(&catalogue, &["ext4".to_owned()]).unwrap();
+        let application = Application { steps: vec!["true".into(), "true".into()], ..Application::default() };
+        let workload = Workload { application: Some(Box::new(application)), ..Workload::default() };
+        let paused = |pauses| {
+            let asked = asked(workload.clone(), pauses);
+            let (_, workload, _) = one("--state", &asked, &configurations).unwrap();
+            workload.application.unwrap().pauses
+        };
+        assert_eq!([Pauses::Both, Pauses::None, Pauses::Drawn(7)].map(paused), [None, None, Some(7)]);
+    }
 }

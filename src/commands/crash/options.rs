@@ -1,6 +1,7 @@
 //! What to try, on the command line.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -109,6 +110,7 @@ impl Options {
         let mut disk_size = self.disk_size.0;
         if let Some((log, size)) = self.log.workload(disk_size)? {
             configurations.iter().try_for_each(|one| check_one_disk("--log", one))?;
+            self.check_made()?;
             workloads.push(log);
             disk_size = size;
         }
@@ -119,7 +121,7 @@ impl Options {
             )));
         }
         configurations.iter().try_for_each(|one| check_gone(one, self.device))?;
-        check_size(configurations, disk_size)?;
+        check_size(configurations, disk_size, self.log.base.as_deref())?;
         let generate = self.generate.map(|length| {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
             (length, self.count.unwrap_or(all).min(all))
@@ -146,6 +148,27 @@ impl Options {
             shrink: !self.no_shrink,
             pauses: self.pauses.unwrap_or_default(),
         })
+    }
+
+    /// Refuses what only a recording that is made shows, where there is one already.
+    fn check_made(&self) -> Result<()> {
+        let wrong = |option: String| {
+            let reason = "a log is of a disk that has replied already, and nothing is recorded; leave it out";
+            Err(WrongUse(format!("{option}: {reason}")).into())
+        };
+        let Device { trims, fault, .. } = self.device;
+        // Trims that left something else are in the log as any.
+        let is_offered = trims && fault != Some(Fault::PoisonTrim);
+        if is_offered || matches!(fault, Some(Fault::Fail { .. } | Fault::WriteThrough)) {
+            return wrong(format!("--device {}", self.device));
+        }
+        if let Some(policy) = self.policy.iter().find(|policy| **policy != Policy::default()) {
+            return wrong(format!("--policy {policy}"));
+        }
+        match self.recoveries {
+            Some(count) if count > 0 => wrong(format!("--recoveries {count}")),
+            _ => Ok(()),
+        }
     }
 
     /// Those that were named, then those of the catalogue.
@@ -189,7 +212,7 @@ fn check_gone(one: &Configuration, device: Device) -> Result<()> {
             "{name} has one disk, and nothing is left when it is gone; try an array, such as --fs {name}@raid5"
         ));
     }
-    if one.layers.last().is_none_or(|layer| layer.attach_degraded.is_empty()) {
+    if one.base().layers.last().is_none_or(|layer| layer.attach_degraded.is_empty()) {
         return wrong(format!(
             "nothing says how {name} is attached without one of its disks (attach_degraded of a layer)"
         ));
@@ -200,24 +223,35 @@ fn check_gone(one: &Configuration, device: Device) -> Result<()> {
     }
 }
 
-/// Refuses a disk on which a file system cannot be made.
-fn check_size(configurations: &[Configuration], size: u64) -> Result<()> {
-    let wrong = |reason: String| Err(WrongUse(format!("--disk-size {size}: {reason}")).into());
+/// Refuses a disk on which a file system cannot be made; `base` is the image that says its size, if there is one.
+fn check_size(configurations: &[Configuration], size: u64, base: Option<&Path>) -> Result<()> {
+    let wrong = |reason: String, cure: Option<&str>| {
+        let (given, cure) = match base {
+            None => (format!("--disk-size {size}: "), cure.map(|cure| format!("take --disk-size {cure}"))),
+            Some(base) => {
+                let append = |cure| format!("append zeros: truncate -s {cure} {}", base.display());
+                (format!("--base {}: it has {size} bytes; ", base.display()), cure.map(append))
+            }
+        };
+        let cure = cure.map(|cure| format!(": {cure}")).unwrap_or_default();
+        Err(WrongUse(format!("{given}{reason}{cure}")).into())
+    };
     if !size.is_multiple_of(PAGE) {
-        return wrong(format!("it is no multiple of {PAGE} bytes, of which a guest's disk is made"));
+        let next = size.next_multiple_of(PAGE).to_string();
+        return wrong(format!("it is no multiple of {PAGE} bytes, of which a guest's disk is made"), Some(&next));
     }
     for one in configurations {
         let Configuration { name, filesystem, .. } = one;
         if size.saturating_mul(one.disks().into()) > MOST_DISKS {
-            return wrong(format!("a guest's disks have at most {} together", Bytes(MOST_DISKS)));
+            return wrong(format!("a guest's disks have at most {} together", Bytes(MOST_DISKS)), None);
         }
         let room = one.base().layers.iter().map(|layer| layer.room.0).sum::<u64>();
         if size < filesystem.min_size.0.saturating_add(room) {
             let least = Bytes(filesystem.min_size.0.saturating_add(room));
-            return wrong(format!("{name} can only be made on {least} and more: take --disk-size {DISK_SIZE}"));
+            return wrong(format!("{name} can only be made on {least} and more"), Some(DISK_SIZE));
         }
         if let Some(most) = filesystem.max_size.filter(|most| most.0 < size) {
-            return wrong(format!("{name} can only be made on {most} and less: take a smaller --disk-size"));
+            return wrong(format!("{name} can only be made on {most} and less"), None);
         }
     }
     Ok(())

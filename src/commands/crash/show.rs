@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::record::{Asked, Record};
+use mountmark_crash::states::Device;
 use mountmark_findings::{Cases, Crash, CrashState};
 use mountmark_record::Campaigns;
 
@@ -67,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let catalogue = catalogue::load()?;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&campaign.configuration))?;
     let stop = Stop::on_signals()?;
-    let asked = Asked { device: cause.finding.device.unwrap_or(record.asked.device), ..record.asked.clone() };
+    let asked = asked_again(&record.asked, &campaign.kernel_option, cause.finding.device);
     let image = Image {
         asked: &asked,
         configuration: configurations.first().context("a configuration that was tried has a name")?,
@@ -79,4 +80,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         format: arguments.format.as_deref(),
     };
     stop.or(image.show(&catalogue, &stop), stop.code())
+}
+
+/// What makes the image of a finding again: its own disk, and the `kernel` that the campaign had, as what is newest may have
+/// changed.
+fn asked_again(asked: &Asked, kernel: &str, device: Option<Device>) -> Asked {
+    let kernel = if kernel.is_empty() { asked.kernel.as_str() } else { kernel };
+    Asked { device: device.unwrap_or(asked.device), kernel: kernel.to_owned(), ..asked.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::asked;
+    use super::*;
+
+    #[test]
+    fn a_finding_is_shown_on_the_kernel_that_had_it() {
+        let asked = asked(mountmark_crash::workload::Workload::default(), Default::default());
+        let own: Device = "request+i5:7".parse().unwrap();
+        let again = asked_again(&asked, "6.12.117+deb12-amd64", Some(own));
+        assert_eq!((again.kernel.as_str(), again.device), ("6.12.117+deb12-amd64", own));
+        assert_eq!(asked_again(&asked, "", None), asked, "of a record that does not say");
+    }
 }

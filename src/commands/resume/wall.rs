@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use mountmark_cells::Plan;
@@ -30,17 +30,28 @@ pub fn is_own(run: &RunRecord, store: &Path) -> Result<()> {
     if run.plan.lab.capabilities().guest {
         return Ok(());
     }
-    let data = fs::metadata(store).with_context(|| format!("cannot look at {}", store.display()))?;
-    // The lab runs as root alone.
-    if data.uid() != 0 || data.mode() & 0o022 != 0 {
+    if let Some(path) = writable_by_others(store)? {
         bail!(
             "run {id} cannot be resumed: {} belongs to another user, or others may write to it, and the commands in it would \
              run on this machine. Run it anew: {}",
-            store.display(),
+            path.display(),
             mountmark_findings::again(run)
         );
     }
     Ok(())
+}
+
+/// The store or its folder, if another user than root may have written there: SQLite takes up what a log beside the store has.
+fn writable_by_others(store: &Path) -> Result<Option<PathBuf>> {
+    let file = fs::canonicalize(store).with_context(|| format!("cannot look at {}", store.display()))?;
+    for path in file.ancestors().take(2) {
+        let data = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+        // The lab runs as root alone.
+        if data.uid() != 0 || data.mode() & 0o022 != 0 {
+            return Ok(Some(path.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// Why this machine is not, or may not be, the one that a run began on.

@@ -20,6 +20,7 @@ pub mod work;
 mod works;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -40,7 +41,7 @@ pub use lab::{LabOptions, SideLab, labs};
 use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
 use sampled::SamplingOptions;
 pub use shelf::{ShelfOptions, first, named, own_shelf, wrong};
-pub use signals::Stop;
+pub use signals::{Stop, TIME_IS_OVER};
 pub use works::leave_out_programs;
 
 /// File systems to compare unless `--fs` names others.
@@ -155,6 +156,9 @@ pub struct Arguments {
     /// Another command has said what is done.
     #[arg(skip)]
     is_part: bool,
+    /// How long it may take, cells that are under way included.
+    #[arg(skip)]
+    most: Option<Duration>,
     /// The words of this run, if they are not those of the command line.
     #[arg(skip)]
     said: Vec<String>,
@@ -209,17 +213,24 @@ pub fn profiled(work: &WorkOptions, fs: &[String], jobs: usize, store: &StoreOpt
     unseen(&arguments, &common::own_command_line())
 }
 
-/// Measures a work as these words after `run` say, and shows nothing; or the exit code if the user stopped it.
+/// Measures a work as these words after `run` say, and shows nothing; or the exit code if the user stopped it, and
+/// [`TIME_IS_OVER`] if it takes longer than `most`.
 ///
 /// # Errors
 /// Words that are none of `run`.
-pub fn collected(words: &[String], work: &WorkOptions, shelf: &ShelfOptions, store: &StoreOptions) -> Ended<RunRecord> {
+pub fn collected(
+    words: &[String],
+    work: &WorkOptions,
+    shelf: &ShelfOptions,
+    store: &StoreOptions,
+    most: Option<Duration>,
+) -> Ended<RunRecord> {
     let words = std::iter::once("run").chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words.clone()).map_err(|error| WrongUse(error.to_string()))?;
     arguments.work = work.clone();
     arguments.shelf = shelf.clone();
     arguments.store = store.clone();
-    arguments.is_part = true;
+    (arguments.is_part, arguments.most) = (true, most);
     arguments.said = words.map(str::to_owned).chain(work.words()).collect();
     measured(&arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
 }
@@ -324,6 +335,7 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
     arguments.lab.kind().check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
+    let _limit = arguments.most.map(|most| stop.after(most));
     let ended = with_plan(arguments, checked, &stop, &|prepared, plan| {
         if let Some(on) = &arguments.on
             && let Some(code) = elsewhere::measure(arguments, on, prepared, plan, &stop)?

@@ -1,7 +1,9 @@
 //! Handles Ctrl-C and similar signals: the first requests an end, the second ends the program.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
 
@@ -52,9 +54,42 @@ impl Stop {
         self.load(Ordering::SeqCst)
     }
 
-    /// The exit code of a program ended by a signal.
+    /// Requests an end after so much time, as a signal would, for as long as what is returned lives.
+    pub fn after(&self, most: Duration) -> TimeLimit {
+        let (alive, ends) = mpsc::channel::<()>();
+        let stop = self.clone();
+        let waits = thread::spawn(move || {
+            if ends.recv_timeout(most) == Err(mpsc::RecvTimeoutError::Timeout) {
+                stop.flag.store(true, Ordering::SeqCst);
+            }
+        });
+        TimeLimit { stop: self.clone(), alive: Some(alive), waits: Some(waits) }
+    }
+
+    /// The exit code of a program ended by a signal; [`TIME_IS_OVER`] without a signal.
     pub fn code(&self) -> u8 {
         128 + self.signal.load(Ordering::SeqCst) as u8
+    }
+}
+
+/// What [`Stop::code`] is where the time was over: no signal has the number 0.
+pub const TIME_IS_OVER: u8 = 128;
+
+/// A request to end that comes by itself.
+pub struct TimeLimit {
+    stop: Stop,
+    alive: Option<mpsc::Sender<()>>,
+    waits: Option<thread::JoinHandle<()>>,
+}
+
+impl Drop for TimeLimit {
+    fn drop(&mut self) {
+        self.alive.take();
+        let _ = self.waits.take().map(thread::JoinHandle::join);
+        // The next signal is the first again: a second one would end the program at once.
+        if self.stop.code() == TIME_IS_OVER {
+            self.stop.flag.store(false, Ordering::SeqCst);
+        }
     }
 }
 

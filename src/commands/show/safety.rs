@@ -27,7 +27,7 @@ pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, fo
     common::show(&subject, format)
 }
 
-/// Of each configuration the campaign that is named, or the latest on a disk without a fault.
+/// Of each configuration the campaign that is named, or the latest that says something of it.
 fn campaigns(store: &StoreOptions, named: Option<&str>, configurations: &[String]) -> Result<Vec<Campaign>> {
     let all = Campaigns::beside(&store.path());
     let records = match named {
@@ -36,7 +36,40 @@ fn campaigns(store: &StoreOptions, named: Option<&str>, configurations: &[String
     };
     let of = |name: &String| {
         let mut parts = records.iter().filter_map(|record| record.part(name)).map(|part| &part.campaign);
-        parts.find(|campaign| named.is_some() || campaign.device.fault.is_none()).cloned()
+        parts.find(|campaign| named.is_some() || is_telling(campaign)).cloned()
     };
     Ok(configurations.iter().filter_map(of).collect())
+}
+
+/// Whether it has images of the configuration's own on a disk without a fault: a log is of a disk elsewhere.
+fn is_telling(campaign: &Campaign) -> bool {
+    let is_log = campaign.chosen().any(|tried| tried.workload.log.is_some());
+    campaign.device.fault.is_none() && !campaign.is_empty() && !is_log
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_campaign_of_the_configuration_itself_is_shown_unasked() {
+        let is_shown = |device: &str, states: usize, log: Option<&str>| {
+            let workload =
+                json!({ "name": "", "ops": [], "recorded": 0, "log": log.map(|path| json!({ "path": path })) });
+            let mut explored = serde_json::to_value(mountmark_crash::campaign::Explored::default()).unwrap();
+            explored["states"] = states.into();
+            let campaign = json!({
+                "configuration": "ext4", "kernel": "6.12", "disk_size": 1, "device": device, "promises":
+                mountmark_crash::oracle::Promises::least(), "undocumented": null, "seed": 1, "seconds": 1.0,
+                "cut_short": false, "tried": [{ "workload": workload, "policy": "fifo", "explored": explored }],
+            });
+            is_telling(&serde_json::from_value(campaign).unwrap())
+        };
+        assert!(is_shown("request", 9, None));
+        assert!(
+            !is_shown("request+i1", 9, None) && !is_shown("request", 0, None) && !is_shown("request", 9, Some("log"))
+        );
+    }
 }

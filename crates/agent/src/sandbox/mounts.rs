@@ -8,16 +8,8 @@ use crate::tree::Tree;
 
 /// What of procfs is no process: settings of the kernel and of its drivers.
 const PROC_SETTINGS: [&CStr; 10] = [
-    c"/proc/sys",
-    c"/proc/sysrq-trigger",
-    c"/proc/fs",
-    c"/proc/irq",
-    c"/proc/bus",
-    c"/proc/scsi",
-    c"/proc/driver",
-    c"/proc/acpi",
-    c"/proc/dynamic_debug",
-    c"/proc/mtrr",
+    c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/fs", c"/proc/irq", c"/proc/bus", c"/proc/scsi", c"/proc/driver",
+    c"/proc/acpi", c"/proc/dynamic_debug", c"/proc/mtrr",
 ];
 
 /// Mounts the tree, with what of the machine is in it, and makes it this process's root.

@@ -16,19 +16,8 @@ const FOLDERS: [&str; 6] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 /// What the C library consists of: its parts fit only each other.
 const GLIBC: [&str; 14] = [
-    "libc.so.6",
-    "libm.so.6",
-    "libmvec.so.1",
-    "libpthread.so.0",
-    "libdl.so.2",
-    "librt.so.1",
-    "libutil.so.1",
-    "libresolv.so.2",
-    "libanl.so.1",
-    "libnsl.so.1",
-    "libnss_files.so.2",
-    "libnss_dns.so.2",
-    "libnss_compat.so.2",
+    "libc.so.6", "libm.so.6", "libmvec.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1",
+    "libresolv.so.2", "libanl.so.1", "libnsl.so.1", "libnss_files.so.2", "libnss_dns.so.2", "libnss_compat.so.2",
     "libBrokenLocale.so.1",
 ];
 /// Beyond it a file is no library.

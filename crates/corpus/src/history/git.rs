@@ -13,6 +13,19 @@ use super::{Builder, Change, Content, WrongHistory};
 /// The mode of a regular file begins so; links and submodules are left out.
 const REGULAR: &str = "100";
 
+/// Where git knows of files and has them not, and what mends it.
+const PARTIAL: &str = "as a partial clone does: fetch them with `git fetch --refetch --no-filter`, or clone it whole";
+
+/// What says in the environment, as of a hook, that the repository is another one than is named.
+const ELSEWHERE: [&str; 6] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
+
 /// Records the tree before the last `commits` commits, and these.
 pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result<()> {
     if run(path, &["rev-parse", "--git-dir"], None).is_err() {
@@ -22,6 +35,9 @@ pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result
         .map_err(|_| WrongHistory(format!("{} has no commit", path.display())))?
         .trim()
         .parse()?;
+    if all == 1 {
+        bail!(WrongHistory(format!("{} has one commit, and a history begins with the one before", path.display())));
+    }
     if all <= commits {
         bail!(WrongHistory(format!(
             "{} has {all} commits in the history of first parents; give at most commits={}",
@@ -30,9 +46,10 @@ pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result
         )));
     }
     let first = format!("HEAD~{commits}");
-    let tree = run(path, &["ls-tree", "-r", "-l", "-z", &first], None)?;
-    let first_tree: Vec<Change> = tree.split('\0').filter_map(of_tree).collect();
-    builder.commit(&first_tree);
+    let tree = run(path, &["ls-tree", "--full-tree", "-r", "-l", "-z", &first], None)?;
+    let lacks = || WrongHistory(format!("{} lacks the contents of some of its files, {PARTIAL}", path.display()));
+    let first_tree: Option<Vec<Change>> = tree.split('\0').filter_map(of_tree).collect();
+    builder.commit(&first_tree.ok_or_else(lacks)?);
     let range = format!("{first}..HEAD");
     let log = [
         "log",
@@ -44,6 +61,8 @@ pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result
         "--no-renames",
         "--no-abbrev",
         "--no-ext-diff",
+        // It would start the program that the repository's own configuration names.
+        "--no-show-signature",
         "--format=%x01",
         &range,
     ];
@@ -51,7 +70,8 @@ pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result
     let commits: Vec<Vec<Raw>> = log.split('\x01').skip(1).map(of_commit).collect();
     let sizes = sizes(path, commits.iter().flatten())?;
     for commit in commits {
-        let mut changes: Vec<Change> = commit.into_iter().filter_map(|raw| raw.change(&sizes)).collect();
+        let changes: Option<Vec<Change>> = commit.into_iter().map(|raw| raw.change(&sizes)).collect();
+        let mut changes = changes.ok_or_else(lacks)?;
         // What is removed makes room for a folder of its name, or the other way round.
         changes.sort_by_key(|change| change.to.is_some());
         builder.commit(&changes);
@@ -59,12 +79,11 @@ pub(super) fn record(path: &Path, commits: u32, builder: &mut Builder) -> Result
     Ok(())
 }
 
-/// A line of `ls-tree -l`: mode, type, object, size, tab, path.
-fn of_tree(line: &str) -> Option<Change> {
-    let (facts, path) = line.split_once('\t')?;
-    let size = facts.split_whitespace().nth(3)?.parse().ok()?;
-    let is_file = facts.starts_with(REGULAR) && is_ours(path);
-    is_file.then(|| Change { path: path.to_owned(), to: Some(Content { size, appended: false }) })
+/// A line of `ls-tree -l`: mode, type, object, size, tab, path. `None` if it is no file, and within if the file has no size.
+fn of_tree(line: &str) -> Option<Option<Change>> {
+    let (facts, path) = line.split_once('\t').filter(|(facts, path)| facts.starts_with(REGULAR) && is_ours(path))?;
+    let size = facts.split_whitespace().nth(3).and_then(|size| size.parse().ok());
+    Some(size.map(|size| Change { path: path.to_owned(), to: Some(Content { size, appended: false }) }))
 }
 
 /// Whether a history can have the path: a tree may not have a `.git` of its own.
@@ -96,6 +115,7 @@ fn of_commit(text: &str) -> Vec<Raw> {
 }
 
 impl Raw {
+    /// `None` if the file has no size.
     fn change(self, sizes: &BTreeMap<String, u64>) -> Option<Change> {
         let to = match self.object {
             None => None,
@@ -125,7 +145,10 @@ fn run(path: &Path, words: &[&str], input: Option<String>) -> Result<String> {
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_NO_LAZY_FETCH", "1"),
+        // For a git that does not know that: nothing is fetched, by no program that the repository names.
+        ("GIT_ALLOW_PROTOCOL", ""),
     ]);
+    ELSEWHERE.iter().for_each(|name| _ = command.env_remove(name));
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("git cannot be started; install it")?;

@@ -9,12 +9,16 @@ mod profile;
 mod seed;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use anyhow::{Context, Result};
 use mountmark_model::{Age, AgeingProfile, Bytes, HistoryOperation};
 use sha2::{Digest, Sha256};
+
+use crate::Keep;
+use crate::cache::Place;
 
 /// Space is taken in blocks of this size.
 const BLOCK: u64 = 4096;
@@ -193,14 +197,9 @@ fn keep(cache: &Path, sha256: &str, text: &str) -> Result<PathBuf> {
     if fs::read(&path).is_ok_and(|bytes| bytes == text.as_bytes()) {
         return Ok(path);
     }
-    let write = || {
-        fs::create_dir_all(cache)?;
-        let partial = tempfile::NamedTempFile::new_in(cache)?;
-        fs::write(partial.path(), text)?;
-        partial.persist(&path)?;
-        Ok::<(), std::io::Error>(())
-    };
-    write().with_context(|| format!("cannot write the history {}", path.display()))?;
+    let mut partial = Place::new(cache, "history", sha256, Keep::Yes).start(Some(text.len() as u64))?;
+    partial.write_all(text.as_bytes()).map_err(|error| partial.explain(error))?;
+    partial.persist(&path)?;
     Ok(path)
 }
 

@@ -184,6 +184,9 @@ fn a_repository_tells_its_history() {
     commit(&[("a/now a folder", 20), ("d/b", 6000)]);
     fs::remove_file(path.join("link")).unwrap();
     commit(&[("c", 7)]);
+    // A folder within is of the same history.
+    let within = made(&format!("git:{},commits=2", path.join("d").display())).unwrap();
+    assert_eq!(within.sha256, asked(2).unwrap().sha256);
     let age = asked(2).unwrap();
     let cache = tempfile::tempdir().unwrap();
     let kept = self::asked(&format!("git:{},commits=2", path.display())).unwrap();
@@ -193,4 +196,52 @@ fn a_repository_tells_its_history() {
     assert_eq!((age.commits, text.lines().filter(|line| *line == "c").count()), (2, 3));
     let error = format!("{:#}", asked(3).unwrap_err());
     assert!(error.contains("has 3 commits") && error.contains("at most commits=2"), "{error}");
+}
+
+#[test]
+fn a_repository_starts_no_program_and_lacks_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let asked = || made(&format!("git:{},commits=1", path.display()));
+    git(path, &["init", "-q", "."]);
+    for text in ["one", "two"] {
+        fs::write(path.join("a"), text).unwrap();
+        git(path, &["add", "-A"]);
+        git(path, &["commit", "-q", "-m", "c"]);
+    }
+    let error = format!("{:#}", made(&format!("git:{},commits=2", path.display())).unwrap_err());
+    assert!(error.contains("at most commits=1"), "{error}");
+    // A signed commit, and a program that would look at the signature.
+    let output = |words: &[&str]| {
+        let ran = Command::new("git").arg("-C").arg(path).args(words).output().unwrap();
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    let signed = output(&["cat-file", "commit", "HEAD"]).replacen(
+        "\n\n",
+        "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n",
+        1,
+    );
+    fs::write(path.join("signed"), signed).unwrap();
+    let id = output(&["hash-object", "-t", "commit", "-w", "signed"]);
+    git(path, &["update-ref", "HEAD", id.trim()]);
+    let program = path.join("program");
+    fs::write(&program, format!("#!/bin/sh\ntouch {}/started\n", path.display())).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    git(path, &["config", "log.showSignature", "true"]);
+    git(path, &["config", "gpg.program", &program.to_string_lossy()]);
+    output(&["log", "-1"]);
+    assert!(path.join("started").exists(), "git itself starts it");
+    fs::remove_file(path.join("started")).unwrap();
+    asked().unwrap();
+    assert!(!path.join("started").exists());
+    // What a partial clone lacks.
+    let object = output(&["rev-parse", "HEAD:a"]);
+    fs::remove_file(path.join(".git/objects").join(&object[..2]).join(object[2..].trim())).unwrap();
+    let error = format!("{:#}", asked().unwrap_err());
+    assert!(error.contains("lacks the contents of some of its files"), "{error}");
+    let one = tempfile::tempdir().unwrap();
+    git(one.path(), &["init", "-q", "."]);
+    git(one.path(), &["commit", "-q", "--allow-empty", "-m", "c"]);
+    let error = format!("{:#}", made(&format!("git:{},commits=1", one.path().display())).unwrap_err());
+    assert!(error.contains("has one commit"), "{error}");
 }

@@ -26,6 +26,7 @@ fn findings_of_one_cause_are_told_once_with_the_shortest_workload() {
         device: "sector".parse().unwrap(),
         promises: Promises::least(),
         undocumented: None,
+        has_check: true,
         seed: 1,
         tried: vec![tried(5, &[mount.clone(), check.clone(), mount.clone()]), tried(2, &[mount])],
         seconds: 1.0,
@@ -44,6 +45,12 @@ fn findings_of_one_cause_are_told_once_with_the_shortest_workload() {
 
     let hurried = Campaign { cut_short: true, configuration: "xfs".into(), ..campaign.clone() };
     assert_eq!(crate::cases::hurried(&[campaign.clone(), hurried]), ["xfs"]);
+    // A newest try that came to nothing hides no older one.
+    let mut late = Campaign { cut_short: true, ..campaign.clone() };
+    late.tried.iter_mut().for_each(|tried| tried.explored = Explored::default());
+    let workloads: Vec<Workload> = campaign.tried.iter().map(|tried| tried.workload.clone()).collect();
+    let joined = crate::cases::joined(&[&late, &campaign], &workloads);
+    assert_eq!((joined[0].tried.clone(), joined[0].cut_short), (campaign.tried.clone(), false));
 
     // What was met only on the way to a smaller workload has no image of a chosen one.
     let mut others = campaign.clone();
@@ -98,6 +105,7 @@ fn the_gravest_comes_first_and_what_was_torn_last_of_the_broken() {
         device: "sector".parse().unwrap(),
         promises: Promises::least(),
         undocumented: None,
+        has_check: true,
         seed: 1,
         tried: vec![one],
         seconds: 1.0,

@@ -115,6 +115,16 @@ impl<'a> History<'a> {
         self.workload.ops.iter().take(moment.begun.into()).any(|op| matches!(op, Op::Lose { .. }))
     }
 
+    /// Operations that failed, each with its errno: of what hangs on them nothing is promised.
+    pub fn failed(&self) -> Vec<(u16, i32)> {
+        (0..).zip(self.results.iter().copied()).filter(|(_, errno)| *errno != 0).collect()
+    }
+
+    /// The first operation that worked although it cannot: from there on nothing is judged but that all can be read.
+    pub fn strange(&self) -> Option<u16> {
+        self.strange.map(|op| op as u16)
+    }
+
     /// Whether it returned 0, or may yet.
     pub(super) fn worked(&self, op: usize) -> bool {
         self.results.get(op).is_none_or(|result| *result == 0)

@@ -58,6 +58,7 @@ pub(crate) fn page(about: &[Block], summary: &Table, shown: &[Shown]) -> Markup 
             suspicious.iter().for_each(|text| put!(main, "<li>", text, "</li>\n"));
             put!(main, "</ul>\n");
         }
+        explored::not_judged(campaign).iter().for_each(|text| put!(main, "<p>", text, "</p>\n"));
         put!(main, "</section>\n");
     }
     put!(contents, "</ul>\n</nav>\n");

@@ -23,10 +23,11 @@ pub(crate) fn promised(campaign: &Campaign) -> String {
         [] => "nothing".to_owned(),
         levels => levels.join("; "),
     };
-    match &campaign.undocumented {
+    let said = match &campaign.undocumented {
         None => format!("It promises: {levels}."),
         Some(reason) => format!("Judged by the least that any file system owes, as {reason}: {levels}."),
-    }
+    };
+    if campaign.has_check { said } else { format!("{said} There is no check of it, so none is run.") }
 }
 
 pub(crate) fn title(configurations: &[&str]) -> String {
@@ -314,10 +315,6 @@ fn suspicion(found: &Suspicion, workload: &Workload) -> (&'static str, String) {
             ("race", text)
         }
     }
-}
-
-pub(crate) fn not_explored(tried: &Tried, error: &str) -> String {
-    format!("Not explored: {}: {}", tried.workload, last_lines(error))
 }
 
 #[cfg(test)]

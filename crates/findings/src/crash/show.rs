@@ -77,8 +77,7 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Block> {
             parts.push(Block::Text(words::SUSPICIOUS.into()));
             parts.extend(suspicious.into_iter().map(Block::Item));
         }
-        let failed = campaign.tried.iter().filter_map(|tried| Some((tried, tried.explored.error.as_ref()?)));
-        parts.extend(failed.map(|(tried, error)| Block::Item(words::not_explored(tried, error))));
+        parts.extend(explored::not_judged(campaign).into_iter().map(Block::Item));
     }
     parts
 }

@@ -18,7 +18,7 @@ pub(crate) const LEVELS: &str = "Promises";
 const NO_STAR: &str = "Where a test syncs, what loses synced files has no star.";
 /// Of other runs: what power cuts took.
 const LOST_ROW: &str = "synced files lost (%)";
-pub(crate) const HOW: &str = "A promise is what a file system's own documents say of the time after a power cut. Images are what a campaign of power cuts tried (`mountmark crash`); that none of them breaks a promise says nothing about others. Synced files lost are of one power cut that took the disk's cache. Speed and safety are of the same configuration and kernel where the campaign's is the run's.";
+pub(crate) const HOW: &str = "A promise is what a file system's own documents say of the time after a power cut. Images are what a campaign of power cuts tried (`mountmark crash`); that none of them breaks a promise says nothing about others. Synced files lost are of one power cut that took the disk's cache. Speed and safety are of the same configuration and kernel where no other kernel is named.";
 
 /// What these file systems risk, in a clause: "after a power cut, ext2 may have to be repaired and may lose what was not
 /// synced; ext4 may lose what was not synced".
@@ -229,12 +229,13 @@ pub(crate) fn broken(campaign: &Campaign) -> Levels {
     campaign.causes().iter().filter(|cause| cause.promised).map(|cause| cause.finding.fault.level()).collect()
 }
 
-/// What power cuts showed, in a cell of a table.
-pub(crate) fn shown(campaign: Option<&Campaign>) -> String {
+/// What power cuts showed, in a cell of a table; `kernel` is the run's.
+pub(crate) fn shown(campaign: Option<&Campaign>, kernel: Option<&str>) -> String {
     // One that was interrupted may have no image yet.
     let tried = campaign.map(|campaign| (campaign, campaign.total(|explored| explored.states)));
     let Some((campaign, images)) = tried.filter(|(_, images)| *images > 0) else { return "not tried".into() };
-    let images = counted(images, "image");
+    let other = kernel.filter(|kernel| *kernel != campaign.kernel).map(|_| format!("\non {}", campaign.kernel));
+    let images = counted(images, "image") + &other.unwrap_or_default();
     match campaign.is_broken() {
         false => format!("none broken\nin {images}"),
         true => format!("{} broken\nin {images}", levels(broken(campaign))),

@@ -36,6 +36,8 @@ struct Row<'a> {
     name: &'a str,
     safety: &'a AfterCut,
     campaign: Option<&'a Campaign>,
+    /// Of the run.
+    kernel: Option<&'a str>,
     /// By column.
     figures: Vec<Option<f64>>,
 }
@@ -46,6 +48,12 @@ impl Safety<'_> {
             name,
             safety: &self.findings.safety[index],
             campaign: self.campaigns.iter().find(|campaign| campaign.configuration == *name),
+            kernel: self
+                .run
+                .cells
+                .iter()
+                .find(|cell| cell.configuration == *name)
+                .map(|cell| &*cell.environment.kernel),
             figures: self.columns.iter().map(|column| self.findings.column(column, index)).collect(),
         })
     }
@@ -65,7 +73,10 @@ fn parts(subject: &Safety) -> Vec<Block> {
     let row = |row: Row| {
         let figures = row.figures.iter().enumerate().map(|(column, value)| subject.figure(column, *value));
         let promises = words::levels(row.safety.promises.levels);
-        [heading(row.name).into_owned(), promises, words::shown(row.campaign)].into_iter().chain(figures).collect()
+        [heading(row.name).into_owned(), promises, words::shown(row.campaign, row.kernel)]
+            .into_iter()
+            .chain(figures)
+            .collect()
     };
     let mut parts = about(subject.run);
     parts.push(Block::Table(Table::new(head, subject.rows().map(row), 1, Last::Figure)));
@@ -91,6 +102,7 @@ fn rows(subject: &Safety, out: &mut Rows) -> Result<()> {
         line("promises", &words::levels(row.safety.promises.levels))?;
         line("images", images.as_deref().unwrap_or_default())?;
         line("promises broken", broken.as_deref().unwrap_or_default())?;
+        line("kernel of images", row.campaign.map_or("", |campaign| &campaign.kernel))?;
         for (column, value) in subject.columns.iter().zip(&row.figures) {
             line(&column.title, &value.map(|value| value.to_string()).unwrap_or_default())?;
         }

@@ -2,9 +2,10 @@
 
 use mountmark_model::promises::{Level, SyncedLost};
 
+use crate::crash::say::explored::tests::campaign;
 use crate::found::Findings;
 use crate::safety::find::BrokenPromise;
-use crate::safety::say::{beside, levels, losses, risk, row};
+use crate::safety::say::{beside, levels, losses, risk, row, shown};
 use crate::tests::{page, run};
 
 #[test]
@@ -87,4 +88,12 @@ fn what_loses_synced_files_is_said_where_something_syncs() {
         risk(&kept.safety[1]),
         "lost 98 of 100 files that were synced (kernel 6.12, on one disk without layers)"
     );
+}
+
+#[test]
+fn power_cuts_on_another_kernel_name_it() {
+    let campaign = campaign(&["creat a; fsync a"], &[0, 0]);
+    let on = |kernel| shown(Some(&campaign), kernel);
+    assert_eq!([on(Some("6.12")), on(None)], ["none broken\nin 2 images"; 2]);
+    assert_eq!(on(Some("6.1")), "none broken\nin 2 images\non 6.12");
 }

@@ -3,9 +3,9 @@
 //! A thread of process 1 serves it. This folder does not know what writes to the disk, nor what a recording is for.
 
 mod layer;
+mod reads;
 mod server;
 
-use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,7 @@ use mountmark_trace::recording::{self, Contents, Event, Extent, Fault, Mark, Pol
 use super::media::Medium;
 use super::{nbd, setup};
 use layer::Layer;
+use reads::Reads;
 
 /// The disk that process 1 serves, or several of one size, which lie one behind the other on one medium and are recorded
 /// together.
@@ -44,9 +45,8 @@ struct Disk {
     policy: Policy,
     /// The recorded request that ends with an error, by its number.
     fails: Option<u32>,
-    /// Parts that were read since [`RecordedDisk::set_back`], each where it was read first.
-    reads: Vec<(u64, u64)>,
-    was_read: HashSet<(u64, u64)>,
+    /// Since [`RecordedDisk::set_back`].
+    reads: Reads,
 }
 
 /// Most events of one recording.
@@ -68,8 +68,7 @@ impl RecordedDisk {
             overflow: false,
             policy: Policy::Fifo,
             fails: None,
-            reads: Vec::new(),
-            was_read: HashSet::new(),
+            reads: Reads::default(),
         }));
         let size = region.size / numbers.len() as u64;
         let starts = (0..).step_by(size as usize);
@@ -91,8 +90,7 @@ impl RecordedDisk {
     pub fn set_back(&self) {
         let mut disk = self.lock();
         disk.layer.set_back();
-        disk.reads.clear();
-        disk.was_read.clear();
+        disk.reads = Reads::default();
     }
 
     /// Brings the base back and changes it, and goes on noting what is read. Nothing may have the disk open.
@@ -181,7 +179,20 @@ impl RecordedDisk {
 
     /// The parts that were read since the disk was set back, in the order of their first reads.
     pub fn reads(&self) -> Vec<(u64, u64)> {
-        self.lock().reads.clone()
+        self.lock().reads.all()
+    }
+
+    /// What an act leads to, and all that is read while it lasts.
+    pub fn reading<T>(&self, act: impl FnOnce() -> T) -> (T, Vec<(u64, u64)>) {
+        let before = self.lock().reads.begin();
+        let done = act();
+        (done, self.lock().reads.go_on(before))
+    }
+
+    /// Notes parts as read.
+    pub fn note_reads(&self, parts: &[(u64, u64)]) {
+        let mut disk = self.lock();
+        parts.iter().for_each(|part| disk.reads.add(*part));
     }
 
     /// A hash of what differs from the base.
@@ -256,8 +267,6 @@ impl Disk {
     }
 
     fn read(&mut self, offset: u64, length: u64) {
-        if self.was_read.insert((offset, length)) {
-            self.reads.push((offset, length));
-        }
+        self.reads.add((offset, length));
     }
 }

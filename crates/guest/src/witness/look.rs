@@ -47,8 +47,11 @@ impl Witness<'_> {
                 // Before the probe, and after everything was read, since it may write.
                 seen.application = asked.map(|asked| self.ask(asked)).transpose()?;
                 seen.write = probe().err().map(|error| error.to_string());
-                seen.umount = self.unmount();
-                seen.check = self.check(gone)?;
+                seen.umount = self.unmount().or_else(|| self.unmount_below());
+                // A check of what is still mounted says nothing.
+                if seen.umount.is_none() {
+                    seen.check = self.check(gone)?;
+                }
             }
             Err(error) => seen.mount = Some(format!("{error:#}")),
         }
@@ -93,11 +96,14 @@ impl Witness<'_> {
             return Ok(None);
         };
         let digest = (self.disk.digest(), gone);
-        if let Some(check) = self.checked.get(&digest) {
+        if let Some((check, reads)) = self.checked.get(&digest) {
+            // It would have read the same, and an image that differs there is another one.
+            self.disk.note_reads(reads);
             return Ok(Some(check.clone()));
         }
-        let check = self.run(&command)?;
-        self.checked.insert(digest, check.clone());
+        let (check, reads) = self.disk.reading(|| self.run(&command));
+        let check = check?;
+        self.checked.insert(digest, (check.clone(), reads));
         Ok(Some(check))
     }
 }

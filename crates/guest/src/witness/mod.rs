@@ -75,12 +75,15 @@ fn say(exchange: &mut Exchange, answer: &impl Serialize) -> Result<()> {
     exchange.say(&serde_json::to_vec(answer)?)
 }
 
+/// A check, and the parts of the disk that it read.
+type Checked = (Check, Vec<(u64, u64)>);
+
 struct Witness<'a> {
     cell: &'a Cell,
     disk: &'a RecordedDisk,
     stand: Stand<'a>,
-    /// Checks of images, by their digest and the disk that is gone, of which a check is a function.
-    checked: HashMap<(u64, Option<u32>), Check>,
+    /// Checks of images and what they read, by their digest and the disk that is gone, of which a check is a function.
+    checked: HashMap<(u64, Option<u32>), Checked>,
 }
 
 impl Witness<'_> {

@@ -72,14 +72,15 @@ impl Witness<'_> {
     /// Takes away what the unmounted file system stood on, as far as it is there.
     pub(super) fn detach(&self) {
         for step in self.stand.leave().iter().chain(&self.stand.detach()) {
-            // Programs that served the file system let go of what is below a moment after it is unmounted.
-            for _ in 0..TRIES {
-                match take(&step.act) {
-                    Err(error) if format!("{error:#}").contains("busy") => std::thread::sleep(PAUSE),
-                    _ => break,
-                }
-            }
+            let _ = take_away(&step.act);
         }
+    }
+
+    /// Unmounts the file system that has the folder, if there is one: only then its disk holds all that it is; why that
+    /// failed.
+    pub(super) fn unmount_below(&self) -> Option<String> {
+        let steps = self.stand.leave().into_iter().filter(|step| matches!(step.act, Act::Unmount(..)));
+        steps.map(|step| take_away(&step.act)).find_map(Result::err).map(|error| format!("{error:#}"))
     }
 
     /// Unmounts, and takes away what it stood on; why the unmount failed.
@@ -88,6 +89,18 @@ impl Witness<'_> {
         self.detach();
         failed
     }
+}
+
+/// Takes a step that takes something away. Programs that served the file system let go of what is below a moment after it
+/// is unmounted.
+fn take_away(act: &Act) -> Result<()> {
+    for _ in 1..TRIES {
+        match take(act) {
+            Err(error) if format!("{error:#}").contains("busy") => std::thread::sleep(PAUSE),
+            taken => return taken,
+        }
+    }
+    take(act)
 }
 
 /// Takes a step that starts programs.

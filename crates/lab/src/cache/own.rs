@@ -21,19 +21,8 @@ const WHOSE: &str = "# A cache of Mountmark";
 pub(crate) const JOURNALS: &str = "undo";
 /// All folders of a cache.
 pub(crate) const FOLDERS: [&str; 13] = [
-    "apt",
-    "cells",
-    "closures",
-    "contents",
-    "corpora",
-    "hashes",
-    "images",
-    "kernels",
-    "modules",
-    "packages",
-    "profiler",
-    "snapshots",
-    JOURNALS,
+    "apt", "cells", "closures", "contents", "corpora", "hashes", "images", "kernels", "modules", "packages",
+    "profiler", "snapshots", JOURNALS,
 ];
 
 /// What a folder is to this program.

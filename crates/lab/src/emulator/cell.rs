@@ -62,6 +62,7 @@ fn strip(configuration: &mut Configuration, restarts: bool) {
         layer.tools.clear();
         layer.attach_degraded.clear();
         layer.hole.clear();
+        layer.gives_up = false;
     }
     if let Some(below) = &mut configuration.below {
         below.filesystem.about.clear();

@@ -109,10 +109,7 @@ impl Witnesses {
             fill(&media, &test)?;
         }
         let job = folder.path().join("job.json");
-        let mut image_key = super::image_key(cell);
-        image_key.configuration.filesystem = cell.configuration.filesystem.clone();
-        image_key.configuration.layers = cell.configuration.layers.clone();
-        let text = Job { crash: Some(regions), ..plain_job(Token::new()?, image_key, test) };
+        let text = Job { crash: Some(regions), ..plain_job(Token::new()?, asked_cell(cell), test) };
         text.write(&job)?;
         let serial = folder.path().join("kernel.log");
         let silence_limit = lab.options.silence_limit;
@@ -127,6 +124,12 @@ impl Witnesses {
             Answer::Interrupted => Ok(None),
         }
     }
+}
+
+/// The cell as a witness gets it: with all that checks, repairs and attaches what lies on its disks, which others have no
+/// use for.
+fn asked_cell(cell: &Cell) -> Cell {
+    Cell { configuration: cell.configuration.clone(), ..super::image_key(cell) }
 }
 
 impl Witness {
@@ -268,4 +271,19 @@ fn read(media: &OwnedFd, offset: u64, bytes: &mut [u8]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_witness_gets_what_recovers_the_file_system_that_has_the_folder() {
+        let mut cell: Cell = toml::from_str(include_str!("key/cell.toml")).unwrap();
+        cell.configuration.below = Some(Box::new(cell.configuration.clone()));
+        let asked = asked_cell(&cell).configuration;
+        assert!(asked.base().before_mount_command("disk").is_some() && asked.base().repair_command("disk").is_some());
+        assert_eq!(asked.base().layers, cell.configuration.base().layers, "attach_degraded too");
+        assert_eq!(super::super::image_key(&cell).configuration.base().before_mount_command("disk"), None);
+    }
 }

@@ -9,6 +9,7 @@ fn array() -> Layer {
         about: String::new(),
         usual: usual.into(),
         values: values.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect(),
+        gives_up: Vec::new(),
     };
     let chunks = option("64KiB", &[("64KiB", "64"), ("1MiB", "1024")]);
     let log = option("none", &[("none", ""), ("ppl", "--log")]);

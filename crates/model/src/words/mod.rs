@@ -22,19 +22,8 @@ const SWITCHES: [&str; 5] = ["loop", "file", "journal_dev", "bind", "rbind"];
 /// Settings of mount(8) itself that do something else than mount the device here: its manual, FILESYSTEM-INDEPENDENT MOUNT
 /// OPTIONS, THE LOOP-DEVICE SUPPORT, DM-VERITY SUPPORT.
 const OF_MOUNT: [&str; 13] = [
-    "move",
-    "remount",
-    "shared",
-    "slave",
-    "private",
-    "unbindable",
-    "rshared",
-    "rslave",
-    "rprivate",
-    "runbindable",
-    "offset",
-    "sizelimit",
-    "encryption",
+    "move", "remount", "shared", "slave", "private", "unbindable", "rshared", "rslave", "rprivate", "runbindable",
+    "offset", "sizelimit", "encryption",
 ];
 /// Beginnings of such settings.
 const OF_MOUNT_BEGIN: [&str; 4] = ["x-mount", "verity", "roothash", "make-"];

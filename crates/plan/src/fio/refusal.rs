@@ -10,24 +10,8 @@ const SEED: &str = "${SEED}";
 
 /// I/O engines that work on files of a mounted file system (fio's HOWTO, "I/O engine").
 const ENGINES: [&str; 18] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "libaio",
-    "posixaio",
-    "mmap",
-    "splice",
-    "io_uring",
-    "null",
-    "filecreate",
-    "filestat",
-    "filedelete",
-    "ftruncate",
-    "falloc",
-    "e4defrag",
-    "cpuio",
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "mmap", "splice", "io_uring", "null",
+    "filecreate", "filestat", "filedelete", "ftruncate", "falloc", "e4defrag", "cpuio",
 ];
 /// Engines that later versions of fio have beside them.
 const LATER: [&str; 3] = ["dircreate", "dirstat", "dirdelete"];
@@ -47,20 +31,8 @@ const DIRECTIONS: [(&str, [bool; 3]); 11] = [
 ];
 /// Options whose values are paths; several are separated by colons, and `mem=mmap:path` has a word before its path.
 const PATHS: [&str; 15] = [
-    "filename",
-    "directory",
-    "opendir",
-    "filename_format",
-    "read_iolog",
-    "write_iolog",
-    "write_bw_log",
-    "write_lat_log",
-    "write_hist_log",
-    "write_iops_log",
-    "merge_blktrace_file",
-    "replay_redirect",
-    "mem",
-    "iomem",
+    "filename", "directory", "opendir", "filename_format", "read_iolog", "write_iolog", "write_bw_log",
+    "write_lat_log", "write_hist_log", "write_iops_log", "merge_blktrace_file", "replay_redirect", "mem", "iomem",
     "donorname",
 ];
 /// Options that may contain paths of files in single quotes.

@@ -1,6 +1,8 @@
 //! Explores one workload on one configuration: records it, makes the images that a power cut may leave, shows them to a
 //! witness, and judges what it sees.
 
+mod turns;
+
 use std::time::Instant;
 
 use anyhow::Result;
@@ -12,7 +14,6 @@ use mountmark_crash::states::{Choice, Device, Epoch, Fault as DeviceFault, Image
 use mountmark_crash::trace::Trace;
 use mountmark_crash::workload::Workload;
 use mountmark_crash::{stateless, verdict};
-use mountmark_guest::questions::Recorded;
 use mountmark_model::{Configuration, FileOutcome};
 use mountmark_random::Stream;
 
@@ -64,6 +65,7 @@ pub fn explore(
     explored.suspicious = stateless::check(&recorded.trace, workload);
     let known = &mut ObservationCache::new(&recorded.trace, course.device, &[]);
     let history = &History::new(workload, &recorded.results);
+    (explored.failed, explored.strange) = (history.failed(), history.strange());
     let mut sitting = Sitting { configuration, workload, course, history, wanted, device: None };
     let mut flow = Flow::On;
     if !course.device.fault.is_some_and(DeviceFault::is_in_turn) {
@@ -142,47 +144,6 @@ impl Sitting<'_> {
     /// The disk that left its images.
     pub fn device(&self) -> Device {
         self.device.unwrap_or(self.course.device)
-    }
-
-    /// Explores the disk whose turn it is, of which `left` are left with this one. `None` if there is no recording of it.
-    fn in_turn(
-        &self,
-        talk: &mut WitnessClient,
-        (recorded, states): (&Recorded, &States),
-        left: usize,
-        known: &mut ObservationCache,
-        explored: &mut Explored,
-    ) -> Result<Option<Flow>> {
-        let (device, course) = (self.device(), self.course);
-        if device.gone().is_some() {
-            // What is seen of an image depends on it, and so does each recovery; the others have their share of the time.
-            let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
-            let course = &ExploreOptions { device, deadline: share(course.deadline, left), ..course.clone() };
-            let flow = Sitting { course, ..*self }.explore(talk, &recorded.trace, states, known, explored)?;
-            let goes_on = flow == Flow::Late && left > 1;
-            explored.cut_short |= goes_on;
-            return Ok(Some(if goes_on { Flow::On } else { flow }));
-        }
-        if !matches!(device.fault, Some(DeviceFault::Fail { .. })) {
-            let under = Under { talk, below: &[], data: &recorded.trace.data };
-            let states = States::new(&recorded.trace, &under, device, self.workload.recorded)?;
-            return Ok(Some(self.explore(talk, &recorded.trace, &states, known, explored)?));
-        }
-        // What the kernel does depends on it.
-        let course = &ExploreOptions { device, ..course.clone() };
-        let (recorded, states) = match record(talk, self.workload, course)? {
-            Recording::Set(set) => *set,
-            Recording::Failed(_) => return Ok(None),
-            Recording::Stopped if talk.is_stopped() => return Ok(Some(Flow::Stopped)),
-            Recording::Stopped => {
-                explored.cut_short = true;
-                return Ok(None);
-            }
-        };
-        let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
-        let history = &History::new(self.workload, &recorded.results);
-        let sitting = Sitting { course, history, ..*self };
-        Ok(Some(sitting.explore(talk, &recorded.trace, &states, known, explored)?))
     }
 
     /// Goes through all moments of a recording.
@@ -300,7 +261,9 @@ impl Sitting<'_> {
                     explored.add(self.workload, Finding::new(id.clone(), self.device, place.moment, told), order);
                 }
             }
-            holes::name(talk, self, &batch, explored)?;
+            if place.first.is_none() {
+                holes::name(talk, self, &batch, data, explored)?;
+            }
             if self.has_wanted(explored) {
                 return Ok(Flow::Enough);
             }

@@ -8,11 +8,13 @@ use mountmark_crash::verdict;
 use super::explore::Sitting;
 use super::witness_client::{Reply, WitnessClient};
 
-/// Names the findings of these images that are not there when all disks are.
+/// Names the findings of these images of a first power cut that are not there when all disks are; `data` are those of the
+/// recording.
 pub(super) fn name(
     talk: &mut WitnessClient,
     sitting: &Sitting,
     batch: &[State],
+    data: &[u8],
     explored: &mut Explored,
 ) -> Result<()> {
     let hole = sitting.configuration.base().layers.last().map_or("", |layer| &layer.hole);
@@ -23,7 +25,14 @@ pub(super) fn name(
     for finding in explored.findings.iter_mut().filter(of_image) {
         let Some(state) = batch.iter().find(|state| state.id == finding.state.state) else { continue };
         let asked = sitting.workload.asked(finding.moment);
-        let Reply::Done(seen) = talk.look(vec![state.extents.clone()], asked, None)? else { return Ok(()) };
+        let seen = match talk.look(vec![state.extents.clone()], asked, None)? {
+            Reply::Done(seen) => seen,
+            Reply::Gone { .. } if talk.restart()? => {
+                talk.replay(data)?;
+                continue;
+            }
+            Reply::Gone { .. } | Reply::Interrupted => return Ok(()),
+        };
         let signature = finding.fault.signature(sitting.workload);
         let shows_it = |seen| {
             let promises = &sitting.course.promises;

@@ -294,21 +294,9 @@ mod tests {
         for text in ["request", "sector+i1", "sector+i2", "request+i3:4", "sector+i4:lower", "sector+i4:upper"]
             .into_iter()
             .chain([
-                "sector+trim",
-                "request+trim+i1",
-                "sector+i5:7",
-                "sector+i6",
-                "sector+i7:3@4096",
-                "sector+i7:3^17",
-                "request+i8",
-                "request+i9",
-                "sector+i10:12",
-                "sector+i5:each",
-                "sector+i7:each@4096",
-                "sector+i7:each^17",
-                "sector+i10:each",
-                "sector+i11:2",
-                "sector+i11:each",
+                "sector+trim", "request+trim+i1", "sector+i5:7", "sector+i6", "sector+i7:3@4096", "sector+i7:3^17",
+                "request+i8", "request+i9", "sector+i10:12", "sector+i5:each", "sector+i7:each@4096",
+                "sector+i7:each^17", "sector+i10:each", "sector+i11:2", "sector+i11:each",
             ])
         {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);

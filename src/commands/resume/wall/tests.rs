@@ -90,3 +90,24 @@ fn another_target_or_another_memory_is_told() {
     assert_eq!(text, "its target /dev/sdb is another one now: its serial was S1 and is S2");
     assert!(target_differs(&plan, &now(8 << 30, &[])).unwrap().contains("1 targets, and there are 0"));
 }
+
+#[test]
+fn what_lies_beside_a_store_is_as_trusted_as_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("results.sqlite");
+    fs::write(&store, "").unwrap();
+    let folder_of = fs::canonicalize(folder.path()).unwrap();
+    let mode = |path: &Path, mode: u32| {
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        writable_by_others(&store).unwrap()
+    };
+    if fs::metadata(&store).unwrap().uid() != 0 {
+        assert_eq!(mode(&store, 0o644), Some(folder_of.join("results.sqlite")), "a file of no root");
+        return;
+    }
+    mode(&store, 0o644);
+    assert_eq!(mode(folder.path(), 0o755), None);
+    assert_eq!(mode(folder.path(), 0o1777), Some(folder_of.clone()));
+    mode(folder.path(), 0o755);
+    assert_eq!(mode(&store, 0o664), Some(folder_of.join("results.sqlite")));
+}

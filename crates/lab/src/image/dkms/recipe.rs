@@ -13,17 +13,7 @@ use crate::image::packages::{Package, Packages};
 
 /// Programs that builds start, beside those that the package and the headers depend on.
 const PROGRAMS: [&str; 12] = [
-    "bash",
-    "coreutils",
-    "dash",
-    "diffutils",
-    "findutils",
-    "grep",
-    "gzip",
-    "hostname",
-    "mawk",
-    "mount",
-    "sed",
+    "bash", "coreutils", "dash", "diffutils", "findutils", "grep", "gzip", "hostname", "mawk", "mount", "sed",
     "util-linux",
 ];
 

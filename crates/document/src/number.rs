@@ -42,7 +42,8 @@ pub fn percent(value: f64) -> String {
 
 /// `99 %`: a share in whole percent, rounded down, so that 100 % means all.
 pub fn share(share: f64) -> String {
-    format!("{:.0} %", (100.0 * share).floor())
+    // 100 * 0.29 is a little less than 29.
+    format!("{:.0} %", (100.0 * share + 1e-9).floor())
 }
 
 /// `1 directory`, `12,345 directories`.
@@ -116,8 +117,8 @@ mod tests {
             ("a, b and c".into(), "a".into(), String::new())
         );
         assert_eq!(
-            (share(0.999), share(1.0), percent(0.05), percent(0.0123)),
-            ("99 %".into(), "100 %".into(), "5 %".into(), "1.2 %".into())
+            (share(0.999), share(1.0), share(0.29), percent(0.05), percent(0.0123)),
+            ("99 %".into(), "100 %".into(), "29 %".into(), "5 %".into(), "1.2 %".into())
         );
         assert_eq!(capital("mkfs"), "Mkfs");
         assert!(and(["x"; 24]).ends_with(", x and x"));

@@ -164,9 +164,9 @@ fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<Cate
             task.category == *category && task.main().is_some_and(|main| main.metric.id == metric)
         };
         let basis = match category {
-            Category::Capacity => Basis::Space,
-            Category::Steps => Basis::Time,
-            _ => figures.basis(|task| task.category == *category),
+            Category::Capacity => Some(Basis::Space),
+            Category::Steps => Some(Basis::Time),
+            _ => None,
         };
         out.extend(ranking(figures, ranked, category.clone(), basis, &of, options));
     }
@@ -174,7 +174,7 @@ fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<Cate
         [(Role::Processor, Category::Processor, Basis::Processor), (Role::Memory, Category::Memory, Basis::Memory)]
     {
         let of = |at: usize, metric: &str| !figures.tasks[at].step && roles::has(metric, role);
-        out.extend(ranking(figures, ranked, category, basis, &of, options));
+        out.extend(ranking(figures, ranked, category, Some(basis), &of, options));
     }
     out
 }
@@ -183,7 +183,7 @@ fn ranking(
     figures: &Figures,
     ranked: &Ranked,
     category: Category,
-    basis: Basis,
+    basis: Option<Basis>,
     of: &dyn Fn(usize, &str) -> bool,
     options: &Options,
 ) -> Option<CategoryFindings> {
@@ -194,16 +194,20 @@ fn ranking(
     let ranking = ranked.ranking(&series, options.level);
     let lead = Lead::of(&ranking, options);
     let unranked = ranked.others(figures, &series, |task| task.category == category);
+    let basis = basis.unwrap_or_else(|| Basis::of(ranked.named(&series)));
     Some(CategoryFindings { category, basis, ranking, lead, unranked })
 }
 
 fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline: usize, options: &Options) -> Overall {
     let count = figures.configurations.len();
-    let tasks = || figures.tasks.iter().filter(|task| !task.step);
     let elapsed: Vec<_> =
         found.iter().filter(|task| !task.step).filter_map(|task| task.figures(&Metric::ELAPSED)).collect();
     let composite = sums(&elapsed, count).into_iter().map(|sum| sum.filter(|sum| sum.is_finite()));
-    let main: Vec<_> = tasks().filter_map(|task| task.main()).collect();
+    let series = ranked.select(|at, metric| {
+        let task = &figures.tasks[at];
+        !task.step && task.main().is_some_and(|main| main.metric.id == metric)
+    });
+    let main: Vec<_> = ranked.named(&series).filter_map(|(at, _)| figures.tasks[at].main()).collect();
     let geometric_mean = (0..count).map(|configuration| {
         let logs: Option<Vec<f64>> = main
             .iter()
@@ -215,15 +219,11 @@ fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline:
             .collect();
         mean(&logs?).map(libm::exp)
     });
-    let series = ranked.select(|at, metric| {
-        let task = &figures.tasks[at];
-        !task.step && task.main().is_some_and(|main| main.metric.id == metric)
-    });
     let ranking = ranked.ranking(&series, options.level);
     Overall {
         composite: composite.collect(),
         geometric_mean: geometric_mean.collect(),
-        basis: figures.basis(|task| !task.step),
+        basis: Basis::of(ranked.named(&series)),
         lead: Lead::of(&ranking, options),
         unranked: ranked.others(figures, &series, |_| true),
         ranking,

@@ -1,4 +1,5 @@
 mod conditions;
+mod gaps;
 mod labels;
 mod layers;
 mod missing;

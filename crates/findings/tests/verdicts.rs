@@ -111,7 +111,7 @@ fn tasks_with_a_rate_are_judged_by_it_and_more_is_better() {
     assert_eq!((found.overall.basis, found.overall.ranking[0].configuration), (Basis::Rate, 0));
     assert_eq!(found.overall.lead, Some(Lead::First { everywhere: true }));
     assert_eq!(found.conclusions[0], Conclusion::Overall { tests: 2 });
-    assert_eq!(found.conclusions[1], Conclusion::Tally { tests: 2, wins: vec![(0, 2)], tied: 0, none: 0 });
+    assert_eq!(found.conclusions[1], Conclusion::Tally { tests: 2, wins: vec![(0, 2)], tied: 0, none: 0, rest: 0 });
     let is_striking = |said: &Conclusion| matches!(said, Conclusion::Striking { gap, .. } if gap.other == 2);
     assert!(found.conclusions.iter().any(is_striking), "{:?}", found.conclusions);
     let is_composite = |said: &Conclusion| matches!(said, Conclusion::Composite { .. });

@@ -18,17 +18,18 @@
     const words = new Map(run.absent.map(([column, task, word]) => [`${column} ${task}`, word]));
     const state = { metric: select.value, mode: "value", column: -1, descending: false };
 
+    const best = (text) => {
+      const star = element("span", { className: "star" }, "★");
+      star.setAttribute("aria-hidden", "true");
+      return element("td", { className: "best" }, star, text, element("span", { className: "unseen" }, " best"));
+    };
     const cell = (row, column) => {
       const [task, , texts, ratios, looks] = row;
       if (texts[column] === null) {
         return element("td", { className: "none" }, words.get(`${column} ${task}`) ?? "-");
       }
       const text = state.mode === "ratio" ? (ratios[column] ?? "-") : texts[column];
-      if (looks[column] === "b") {
-        const star = element("span", { className: "star" }, "★");
-        star.setAttribute("aria-hidden", "true");
-        return element("td", { className: "best" }, star, text, element("span", { className: "unseen" }, " best"));
-      }
+      if (looks[column] === "b") return best(text);
       return element("td", { className: looks[column] === "0" ? "" : `heat${looks[column]}` }, text);
     };
 
@@ -69,9 +70,10 @@
       table.tFoot?.remove();
       if (!total) return;
       const line = element("tr", {}, element("th", { scope: "row" }, `total of ${total[0]} tests`));
-      for (const text of state.mode === "ratio" ? total[2] : total[1]) {
-        line.append(element("td", { className: text === null ? "none" : "" }, text ?? "-"));
-      }
+      (state.mode === "ratio" ? total[2] : total[1]).forEach((text, column) => {
+        const plain = element("td", { className: text === null ? "none" : "" }, text ?? "-");
+        line.append(total[3].includes(column) ? best(text) : plain);
+      });
       table.append(element("tfoot", {}, line));
     };
 

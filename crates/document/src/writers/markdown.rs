@@ -1,6 +1,6 @@
 //! Parts as Markdown, for web pages, wikis and articles.
 
-use crate::forms::{Block, Form, Mark, Table, opened};
+use crate::forms::{Block, Form, Last, Mark, Table, opened};
 use crate::text::{BEST, clean, clean_keeping_marks};
 use crate::writers::Writer;
 
@@ -58,7 +58,9 @@ fn rows(table: &Table) -> String {
             cells.iter().map(|cell| cell.lines().map(marked).collect::<Vec<_>>().join("<br>")).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let rules = (0..table.head.len()).map(|column| if column < table.keys.max(1) { "---" } else { "---:" });
+    let is_words = |column| table.last == Last::Words && column + 1 == table.head.len();
+    let is_left = |column| column < table.keys.max(1) || is_words(column);
+    let rules = (0..table.head.len()).map(|column| if is_left(column) { "---" } else { "---:" });
     let mut out = row(&table.head) + &format!("| {} |\n", rules.collect::<Vec<_>>().join(" | "));
     table.rows.iter().for_each(|cells| out += &row(cells));
     out
@@ -84,10 +86,23 @@ fn fenced(language: &str, text: &str) -> String {
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
-        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
+        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '&' | '~') {
             out.push('\\');
         }
         out.push(letter);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_begin_at_the_left_and_signs_stay_what_they_are() {
+        let cells = vec![vec!["a".to_owned(), "1".to_owned(), "&lt; ~~b~~".to_owned()]];
+        let text = rows(&Table::new(["claim", "this run", "why"], cells, 1, Last::Words));
+        assert_eq!(text.lines().nth(1), Some("| --- | ---: | --- |"));
+        assert_eq!(text.lines().nth(2), Some(r"| a | 1 | \&lt; \~\~b\~\~ |"));
+    }
 }

@@ -143,7 +143,9 @@ fn wrapped(cell: &str, limit: usize) -> Vec<String> {
 fn column(table: &Table, index: usize, lines: impl Fn(&str) -> Vec<String>) -> Vec<String> {
     let head = match table.head.get(index) {
         Some(head) if index < table.keys => lines(head).join("\n"),
-        Some(head) => head.lines().flat_map(|line| break_name(line, NAME)).collect::<Vec<_>>().join("\n"),
+        Some(head) => {
+            head.lines().flat_map(|line| break_name(&clean_keeping_marks(line), NAME)).collect::<Vec<_>>().join("\n")
+        }
         None => String::new(),
     };
     let cell = |row: &Vec<String>| row.get(index).map_or(String::new(), |cell| lines(cell).join("\n"));
@@ -193,4 +195,17 @@ fn marked(line: &str, color: bool) -> String {
         out += &format!("{BRIGHT}*{}{USUAL}{}", &part[..end], &part[end..]);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_of_a_stranger_moves_no_cursor() {
+        let head = ["name", "\u{1b}[31mred\u{202e}"];
+        let table = Table::new(head, [vec!["ext4".to_owned(), "1".to_owned()]], 1, Last::Figure);
+        let text = tables(&table, &Options::default());
+        assert!(text.contains("red") && !text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    }
 }

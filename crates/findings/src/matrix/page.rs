@@ -6,6 +6,7 @@ pub(crate) mod picture;
 
 use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
+use mountmark_document::number::and;
 use mountmark_document::put;
 use mountmark_document::writers::html::{STAR, put_best};
 use mountmark_model::Scale;
@@ -55,9 +56,10 @@ fn matrix(view: &View) -> Markup {
     }
     put!(out, "</tbody>\n");
     if let Some(total) = &matrix.total {
-        put!(out, "<tfoot><tr><th scope=\"row\">total of ", total.tasks, " tests</th>");
-        for cell in &total.cells {
+        put!(out, "<tfoot><tr><th scope=\"row\">total of ", &total.tests, " tests</th>");
+        for (at, cell) in total.cells.iter().enumerate() {
             match cell {
+                Some((text, _)) if total.best.contains(&at) => put_best(&mut out, text),
                 Some((text, _)) => put!(out, "<td>", text, "</td>"),
                 None => put!(out, "<td class=\"none\">-</td>"),
             }
@@ -66,6 +68,10 @@ fn matrix(view: &View) -> Markup {
     }
     put!(out, "</table>\n</div>\n");
     legend(&mut out, view);
+    let parts = matrix.parts(findings);
+    if !parts.is_empty() {
+        put!(out, "<p class=\"legend\">Of a part of the repeats: ", and(parts), ".</p>\n");
+    }
     let beside = safety::say::beside(findings);
     if !beside.is_empty() {
         put!(out, "<ul>\n");

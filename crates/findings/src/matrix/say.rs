@@ -60,9 +60,12 @@ pub(crate) fn alike(first: &str, last: &str, tasks: usize) -> String {
 
 /// Which rows of a table are judged, but not by what it shows of them; they are judged by one metric.
 pub(crate) fn judged_otherwise(rows: &[&str], by: &Metric) -> String {
-    let (are, them) = if rows.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let (are, them, have) = if rows.len() == 1 { ("is", "it", "has") } else { ("are", "them", "have") };
     let names = and(rows.iter().copied());
-    format!("{names} {are} judged by another figure than this table has of {them}: {}.", head(by))
+    format!(
+        "{names} {are} judged by another figure than this table has of {them}, and {have} no best here: {}.",
+        head(by)
+    )
 }
 
 /// In place of a table without figures; `head` is that of its first column.

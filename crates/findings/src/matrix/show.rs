@@ -79,6 +79,18 @@ pub(crate) struct Row<'a> {
     pub cells: Vec<Option<Figure>>,
 }
 
+impl Row<'_> {
+    fn is_judged(&self) -> bool {
+        self.task.judged_by.is_some_and(|by| self.found.is_some_and(|found| found.metric.id == by.id))
+    }
+
+    /// Whether it shows another figure than the one that is judged, and nobody asked for that.
+    fn is_judged_otherwise(&self, choice: Choice) -> bool {
+        let is_asked = !self.task.step && choice != Choice::Judged;
+        self.task.judged_by.is_some() && self.found.is_some() && !self.is_judged() && !is_asked
+    }
+}
+
 pub(crate) struct Figure {
     /// The formatted median, without a unit.
     pub text: String,
@@ -89,7 +101,8 @@ pub(crate) struct Figure {
 }
 
 pub(crate) struct TotalRow {
-    pub tasks: usize,
+    /// How many tests: "20", "20 of 21".
+    pub tests: String,
     /// By configuration: the sum and its ratio to the baseline's.
     pub cells: Vec<Option<(String, Option<String>)>>,
     /// Configurations whose sum prints as the best.
@@ -113,6 +126,13 @@ impl<'a> Matrix<'a> {
         if rows.iter().all(|row| row.found.is_none()) {
             rows.clear();
         }
+        // One star for one question.
+        if rows.iter().any(Row::is_judged) {
+            let others = rows.iter_mut().filter(|row| row.is_judged_otherwise(choice));
+            others.flat_map(|row| row.cells.iter_mut().flatten()).for_each(|figure| {
+                (figure.is_best, figure.heat) = (false, 0);
+            });
+        }
         let mut metrics = rows.iter().filter_map(|row| Some(row.found?.metric));
         let first = metrics.next();
         let metric = first.filter(|first| metrics.all(|other| other == *first));
@@ -120,6 +140,17 @@ impl<'a> Matrix<'a> {
         // A sum over the points of a curve is of no use to anybody.
         let total = metric.filter(|_| plan.vary.is_none()).and_then(|metric| total(findings, metric));
         Matrix { plan, choice, metric, rows, total }
+    }
+
+    /// The figures that lack repeats: "003 on ext4 (1 of 2)".
+    pub(crate) fn parts(&self, findings: &Findings) -> Vec<String> {
+        let part = |row: &Row, one: usize| {
+            let n = row.found?.estimates.get(one)?.as_ref()?.summary.n;
+            let text = || format!("{} on {} ({n} of {})", row.task.id, findings.headings[one], findings.measured);
+            (n < findings.measured).then(text)
+        };
+        let all = 0..findings.headings.len();
+        self.rows.iter().flat_map(|row| all.clone().filter_map(|one| part(row, one))).collect()
     }
 
     /// The metric and its unit, as the head of the first column.
@@ -134,17 +165,12 @@ impl<'a> Matrix<'a> {
 
     /// Names the steps that are judged, but not by the metric that is shown of them, while other rows are.
     pub(crate) fn judged_otherwise(&self) -> Option<String> {
-        let is_judged = |row: &Row| {
-            let shown = row.found.map(|found| found.metric.id);
-            row.task.judged_by.is_some_and(|by| shown == Some(by.id))
-        };
-        let is_other =
-            |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
+        let is_other = |row: &&Row| row.task.step && row.is_judged_otherwise(self.choice);
         let steps: Vec<&TaskFindings> = self.rows.iter().filter(is_other).map(|row| row.task).collect();
         let by = steps.first()?.judged_by?;
         let mut names: Vec<&str> = steps.iter().map(|task| self.plan.of_recorded(&task.id).0).collect();
         names.dedup();
-        self.rows.iter().any(is_judged).then(|| words::judged_otherwise(&names, by))
+        self.rows.iter().any(Row::is_judged).then(|| words::judged_otherwise(&names, by))
     }
 
     /// Suffix of a row's name if rows differ: `durable, s`, or the unit alone.
@@ -181,5 +207,7 @@ fn total(findings: &Findings, metric: &'static Metric) -> Option<TotalRow> {
         return None;
     }
     let cells = sums.iter().zip(&ratios).map(|(sum, times)| Some((metric.format((*sum)?), times.map(ratio))));
-    Some(TotalRow { tasks, cells: cells.collect(), best })
+    let without = findings.suite().filter(|task| !task.is_measured).count();
+    let tests = if without > 0 { format!("{tasks} of {}", tasks + without) } else { tasks.to_string() };
+    Some(TotalRow { tests, cells: cells.collect(), best })
 }

@@ -28,8 +28,9 @@ pub enum Conclusion {
     OneRepeat,
     /// Some lose what they said to be durable, and tasks of the run sync.
     SyncedLost,
+    /// The ranking over all tests, or that there is none.
     Overall {
-        /// Number of judged tests.
+        /// Number of tests that are judged, or would be if they had a figure.
         tests: usize,
     },
     /// How soon each is usable again after a power cut.
@@ -45,14 +46,16 @@ pub enum Conclusion {
     /// In some tests file systems share blocks instead of writing a copy, see [`crate::Findings::sharing`].
     Sharing,
     Tally {
-        /// Number of judged tests.
+        /// Number of tests.
         tests: usize,
-        /// Configuration and number of tests in which it is fastest, most first.
+        /// Configuration and number of tests in which it is the best, most first.
         wins: Vec<(usize, usize)>,
         /// Number of tests with a shared first place.
         tied: usize,
         /// Number of tests without a shown difference.
         none: usize,
+        /// Number of tests that are not judged, or have no figure.
+        rest: usize,
     },
     /// Tests without a shown difference in time that have one in the processor time of their programs.
     ByProcessor(Vec<usize>),
@@ -172,28 +175,32 @@ impl Evidence<'_> {
 }
 
 fn overall(evidence: &Evidence<'_>) -> Option<Conclusion> {
-    let judged = |task: &&figures::find::series::Task| !task.step && task.main().is_some();
-    let tests = evidence.figures.tasks.iter().filter(judged).count();
-    (evidence.overall.ranking.len() > 1).then_some(Conclusion::Overall { tests })
+    let tests = || evidence.figures.tasks.iter().filter(|task| !task.step);
+    let judged = tests().filter_map(Task::main);
+    let is_ranked = judged.clone().count() > evidence.overall.unranked.len();
+    let is_compared = judged.clone().any(|series| best_first(series).len() > 1);
+    let tests = judged.count() + tests().filter(|task| !task.is_measured()).count();
+    (is_ranked && is_compared).then_some(Conclusion::Overall { tests })
 }
 
 /// Number of tests won by each configuration.
 fn tally(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let mut counts = vec![0; evidence.figures.configurations.len()];
-    let (mut tied, mut none) = (0, 0);
+    let (mut tied, mut none, mut rest) = (0, 0, 0);
     for task in evidence.tasks.iter().filter(|task| !task.step) {
         match task.judged().and_then(|found| Some(&found.verdict.as_ref()?.outcome)) {
             Some(VerdictOutcome::Winner { configuration }) => counts[*configuration] += 1,
             Some(VerdictOutcome::Tied { .. }) => tied += 1,
             Some(VerdictOutcome::NoDifferenceShown { .. }) => none += 1,
-            Some(VerdictOutcome::NotJudged { .. }) | None => {}
+            Some(VerdictOutcome::NotJudged { .. }) => rest += 1,
+            None => rest += usize::from(!task.is_measured),
         }
     }
-    let tests = counts.iter().sum::<usize>() + tied + none;
-    if tests == 0 {
+    let judged = counts.iter().sum::<usize>() + tied + none;
+    if judged == 0 {
         best_figures(evidence)
     } else {
-        Some(Conclusion::Tally { tests, wins: places(&counts), tied, none })
+        Some(Conclusion::Tally { tests: judged + rest, wins: places(&counts), tied, none, rest })
     }
 }
 

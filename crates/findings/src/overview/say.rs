@@ -12,6 +12,7 @@ use mountmark_model::{Metric, counted};
 
 use crate::figures::find::TaskFindings;
 use crate::figures::find::basis::{Basis, Category};
+use crate::figures::find::roles::{Role, has};
 use crate::figures::say as metric;
 use crate::figures::say::quantity::quantity;
 use crate::figures::say::{subject, verb};
@@ -47,13 +48,17 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
         Conclusion::Usable { task, order, gap } => usable(findings, *task, order, gap.as_ref()),
         Conclusion::Kinds(categories) => kinds(findings, categories),
         Conclusion::Sharing => sharing(findings, |_| true).trim_start().to_owned(),
-        Conclusion::Tally { tests, wins, tied, none } => {
-            let mut parts = places(findings, wins, "is fastest in");
+        Conclusion::Tally { tests, wins, tied, none, rest } => {
+            let are_speeds = findings.suite().filter_map(|task| task.judged_by).all(|by| has(by.id, Role::Speed));
+            let mut parts = places(findings, wins, if are_speeds { "is fastest in" } else { "is the best in" });
             if *tied > 0 {
-                parts.push(format!("several share the first place in {tied}"));
+                parts.push(format!("several come first, in no order that is shown, in {tied}"));
             }
             if *none > 0 {
                 parts.push(format!("no difference that matters is shown in {none}"));
+            }
+            if *rest > 0 {
+                parts.push(format!("{rest} {} not judged", if *rest == 1 { "is" } else { "are" }));
             }
             format!("Of {}, {}.", counted(*tests, "test"), and(parts))
         }
@@ -88,21 +93,59 @@ pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
 /// The ranking over all tests, with what its leaders risk.
 fn overall(findings: &Findings, tests: usize) -> String {
     let overall = &findings.overall;
-    let all = overall.unranked.is_empty();
+    if overall.ranking.len() < 2 {
+        return no_order(findings, tests);
+    }
+    let (unranked, without) = (&overall.unranked, unmeasured(findings));
+    let all = unranked.is_empty() && without.is_empty();
     let ranking = Ranking { findings, ranking: &overall.ranking, basis: overall.basis, of: None, all };
     let said = ranking.lead(overall.lead);
     let risk = safety::say::risks(findings, &leaders(findings));
     let once = if findings.measured > 1 { "" } else { "in one repeat, " };
-    let left_out = &overall.unranked;
     let lacking = not_ranked(findings, &overall.ranking);
+    let left_out =
+        [("not ranked", unranked), ("no figure", &without)].into_iter().filter(|(_, tests)| !tests.is_empty());
+    let left_out: Vec<String> =
+        left_out.map(|(why, tests)| format!("{why}: {}", named_tests(findings, tests))).collect();
     match tests {
         _ if !left_out.is_empty() => {
-            let (ranked, left_out) = (tests - left_out.len(), named_tests(findings, left_out));
-            format!("Over {ranked} of {tests} tests (not ranked: {left_out}), {once}{said}; {risk}.{lacking}")
+            let (ranked, left_out) = (tests - unranked.len() - without.len(), left_out.join("; "));
+            format!("Over {ranked} of {tests} tests ({left_out}), {once}{said}; {risk}.{lacking}")
         }
         1 => format!("In the one test, {once}{said}; {risk}.{lacking}"),
         _ => format!("Over all {tests} tests, {once}{said}; {risk}.{lacking}"),
     }
+}
+
+/// The tests without a figure of any file system.
+fn unmeasured(findings: &Findings) -> Vec<usize> {
+    let tests = findings.tasks.iter().enumerate().filter(|(_, task)| !task.step && !task.is_measured);
+    tests.map(|(at, _)| at).collect()
+}
+
+/// "Only ext4 has figures of all 21 tests (xfs lacks 012, jfs lacks 010), so there is no order over all."
+fn no_order(findings: &Findings, tests: usize) -> String {
+    let (unranked, without) = (&findings.overall.unranked, unmeasured(findings));
+    let ranked = |at: &usize| findings.tasks[*at].judged().is_some() && !unranked.contains(at);
+    let ranked: Vec<usize> = (0..findings.tasks.len()).filter(|at| !findings.tasks[*at].step && ranked(at)).collect();
+    let lacks = |one: usize| {
+        let has_none = |at: &usize| findings.tasks[*at].judged().is_some_and(|found| found.median(one).is_none());
+        let lacking: Vec<usize> = ranked.iter().copied().filter(has_none).collect();
+        (!lacking.is_empty()).then(|| format!("{} lacks {}", findings.headings[one], named_tests(findings, &lacking)))
+    };
+    let lacking: Vec<String> = (0..findings.headings.len()).filter_map(lacks).collect();
+    let lacking = and_more(lacking.iter().cloned(), lacking.len(), NAMED);
+    let who = match &findings.overall.ranking[..] {
+        [only, ..] => format!("Only {} has", findings.headings[only.configuration]),
+        [] => format!("None of the {} has", kind(findings)[1]),
+    };
+    let of = if unranked.len() + without.len() > 0 {
+        format!("the {} of {tests}", ranked.len())
+    } else {
+        format!("all {tests}")
+    };
+    let ranked = if unranked.is_empty() { "" } else { " that can be ranked" };
+    format!("{who} figures of {of} tests{ranked} ({lacking}), so there is no order over all.")
 }
 
 /// Those that come first, or all where all are level.

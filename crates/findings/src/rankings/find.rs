@@ -86,6 +86,11 @@ impl Ranked {
             .collect()
     }
 
+    /// Their tasks and metrics.
+    pub fn named(&self, series: &[usize]) -> impl Iterator<Item = (usize, &'static str)> {
+        series.iter().map(|at| self.series[*at])
+    }
+
     /// Judged tests of those that `want` accepts that none of these series is of.
     pub fn others(&self, figures: &Figures, series: &[usize], want: impl Fn(&Task) -> bool) -> Vec<usize> {
         let is_judged = |task: &Task| !task.step && task.main().is_some() && want(task);

@@ -32,7 +32,7 @@ fn rankings(view: &View) -> Markup {
     let findings = view.findings();
     put!(
         out,
-        "<p class=\"legend\">Score: geometric mean of a file system's ratios to the best of each test; 1 is the best everywhere, 2 takes twice as much."
+        "<p class=\"legend\">Score: geometric mean of a file system's ratios to the best of each test; 1 is the best everywhere, 2 is half as good."
     );
     let all = findings.categories.iter().flat_map(|category| &category.ranking);
     let firm = all.chain(&findings.overall.ranking).any(|rank| rank.stability.is_some());
@@ -40,13 +40,15 @@ fn rankings(view: &View) -> Markup {
         put!(out, " Firm: how often the place stays the same when repeats are resampled.");
     }
     put!(out, "</p>\n<div class=\"cards\">\n");
-    if !findings.overall.ranking.is_empty() {
-        put!(out, "<figure class=\"card\">\n<figcaption><strong>overall</strong></figcaption>\n");
+    if findings.overall.ranking.len() > 1 {
+        put!(out, "<figure class=\"card\">\n<figcaption><strong>overall</strong> <span class=\"basis\">by ");
+        put!(out, metric::basis(findings.overall.basis), "</span></figcaption>\n");
         table(&mut out, view, &findings.overall.ranking, |_| true);
+        not_ranked(&mut out, view, &findings.overall.ranking);
         put!(out, "</figure>\n");
     }
     let concluded = |at| findings.conclusions.contains(&Conclusion::Category(at));
-    for (at, found) in findings.categories.iter().enumerate().filter(|(_, found)| !found.ranking.is_empty()) {
+    for (at, found) in findings.categories.iter().enumerate().filter(|(_, found)| found.ranking.len() > 1) {
         put!(
             out,
             "<figure class=\"card\">\n<figcaption><strong>",
@@ -60,10 +62,22 @@ fn rankings(view: &View) -> Markup {
         }
         put!(out, "</figcaption>\n");
         table(&mut out, view, &found.ranking, |task| task.category == found.category);
+        if concluded(at) {
+            not_ranked(&mut out, view, &found.ranking);
+        }
         put!(out, "</figure>\n");
     }
     put!(out, "</div>\n");
+    for said in rankings::show::without_order(findings) {
+        put!(out, "<p>", said, "</p>\n");
+    }
     out
+}
+
+fn not_ranked(out: &mut Markup, view: &View, ranking: &[Rank]) {
+    if let Some(Block::Text(said)) = rankings::show::not_ranked(view.findings(), ranking) {
+        put!(out, "<p class=\"legend\">", said, "</p>\n");
+    }
 }
 
 fn table(out: &mut Markup, view: &View, ranking: &[Rank], is_meant: impl Fn(&TaskFindings) -> bool) {

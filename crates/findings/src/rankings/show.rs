@@ -28,11 +28,19 @@ pub(crate) fn tables(findings: &Findings) -> Vec<Block> {
         out.extend(not_ranked(findings, &findings.overall.ranking));
         out.extend(robustness::ranking(findings, |_| true).map(Block::Text));
     }
+    out.extend(without_order(findings).map(Block::Text));
     out
 }
 
+/// Of which kinds of work there is no order, since fewer than two have figures of all tests.
+pub(crate) fn without_order(findings: &Findings) -> impl Iterator<Item = String> {
+    let several = findings.configurations.len() > 1;
+    let none = findings.categories.iter().filter(move |found| several && found.ranking.len() < 2);
+    none.map(|found| overview::say::category(findings, found))
+}
+
 /// Who has no row, as a table alone looks whole.
-fn not_ranked(findings: &Findings, ranks: &[Rank]) -> Option<Block> {
+pub(crate) fn not_ranked(findings: &Findings, ranks: &[Rank]) -> Option<Block> {
     let said = overview::say::not_ranked(findings, ranks);
     (!said.is_empty()).then(|| Block::Text(said.trim_start().to_owned()))
 }

@@ -111,7 +111,13 @@ fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
     let largest = bars.iter().map(Bar::length).fold(0.0, f64::max);
     let tests = counted(timed(view).len(), "test", "tests");
     put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 4.0, "\">sum of the times of ", tests);
-    put!(out, " until the command returned</text>\n");
+    let lacks = bars.iter().any(|bar| bar.lacking > 0);
+    put!(
+        out,
+        " until the command returned",
+        if lacks { "; * without those that have no figure" } else { "" },
+        "</text>\n"
+    );
     let (key, key_height) = key(&categories, top + 16.0);
     out.show(&key);
     let first = top + 30.0 + key_height;

@@ -141,7 +141,7 @@ fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
         Some((text, _)) => marked(text, total.best.contains(&at)),
         None => "-".into(),
     };
-    let mut row = vec![format!("total of {} tasks", total.tasks)];
+    let mut row = vec![format!("total of {} tasks", total.tests)];
     row.extend(total.cells.iter().enumerate().map(cell));
     row.extend(has_spread.then(String::new));
     table.rows.push(row);

@@ -68,7 +68,7 @@ fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
 
 /// One row per metric, and the scores of the file systems on both sides.
 fn overall(study: &StudyComparison) -> Block {
-    let ends = ["tests", "mean tau", "pairs in order"];
+    let ends = ["tests with a tau", "mean tau", "pairs in order"];
     let head = std::iter::once("metric").chain(study.common.iter().map(String::as_str)).chain(ends);
     let row = |all: &OverallComparison| {
         let scores = all.published_score.iter().zip(&all.measured_score);

@@ -18,7 +18,8 @@ const LEAST: f64 = 0.01;
 /// Sums over the tests of one file system, in seconds.
 struct Tail {
     configuration: usize,
-    parts: [f64; 3],
+    /// `None` if a test has no figure.
+    parts: [Option<f64>; 3],
 }
 
 /// The parts of a bar.
@@ -30,12 +31,9 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
     let synced = |task: &TaskFindings| task.figures(&Metric::SYNC).is_some();
     let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| synced(task)).collect();
     let totals = PARTS.map(|(metric, _)| view.findings().total(metric, synced).sums);
-    let tail = |configuration: usize| {
-        let [returned, durable, settled] = [0, 1, 2].map(|part| totals[part][configuration]);
-        Some(Tail { configuration, parts: [returned?, durable?, settled?] })
-    };
-    let tails: Vec<Tail> = (0..view.findings().configurations.len()).filter_map(tail).collect();
-    if tasks.is_empty() || tails.is_empty() {
+    let tail = |configuration: usize| Tail { configuration, parts: [0, 1, 2].map(|part| totals[part][configuration]) };
+    let tails: Vec<Tail> = (0..view.findings().configurations.len()).map(tail).collect();
+    if tasks.is_empty() || tails.iter().all(|tail| tail.parts.contains(&None)) {
         return Vec::new();
     }
     let mut drawing = Markup::new();
@@ -47,23 +45,32 @@ const ABOUT: &str = "A command may return before its data is on the medium. What
                      (durable), and before the next test begins the machine comes to rest (settled). A file system that \
                      is quick because it leaves work for later shows it here.";
 
+const SUMS: &str = "Sums over the tests: until returned, then durable, then settled";
+
+fn sum(part: Option<f64>) -> String {
+    part.map_or("-".into(), |part| quantity(&Metric::ELAPSED, part))
+}
+
+/// Explains the sums that are not there.
+fn without(tails: &[Tail]) -> &'static str {
+    let lacks = tails.iter().any(|tail| tail.parts.contains(&None));
+    if lacks { "; no sum where a test has no figure" } else { "" }
+}
+
 /// The sums, where they are not drawn.
 fn sums(view: &View, tails: &[Tail]) -> Block {
     let head = std::iter::once("file system").chain(PARTS.map(|(_, name)| name));
     let row = |tail: &Tail| {
-        let cells = tail.parts.map(|part| quantity(&Metric::ELAPSED, part));
+        let cells = tail.parts.map(sum);
         std::iter::once(view.name(tail.configuration).to_owned()).chain(cells).collect()
     };
-    let caption = "Sums over the tests: until returned, then durable, then settled".into();
+    let caption = format!("{SUMS}{}", without(tails));
     Block::Table(Table { caption, ..Table::new(head, tails.iter().map(row), 1, Last::Figure) })
 }
 
 fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
-    let scale = AxisScale::covering(tails.iter().map(|tail| tail.parts.iter().sum()));
-    put!(
-        out,
-        "<figure class=\"wide\">\n<figcaption>Sums over the tests: until returned, then durable, then settled.</figcaption>\n<p class=\"key\">"
-    );
+    let scale = AxisScale::covering(tails.iter().filter_map(|tail| tail.parts.into_iter().sum()));
+    put!(out, "<figure class=\"wide\">\n<figcaption>", SUMS, without(tails), ".</figcaption>\n<p class=\"key\">");
     for (index, (metric, name)) in PARTS.into_iter().enumerate() {
         put!(out, "<span class=\"kind tail", index, "\" title=\"", metric.about, "\">", name, "</span> ");
     }
@@ -74,7 +81,8 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
     for tail in tails {
         verdicts::page::head(out, view.name(tail.configuration));
         put!(out, "<td class=\"drawn\"><div class=\"stack\">");
-        for (index, part) in tail.parts.iter().enumerate() {
+        let parts = if tail.parts.contains(&None) { [None; 3] } else { tail.parts };
+        for (index, part) in parts.into_iter().flatten().enumerate() {
             let share = (100.0 * part / scale.max).min(100.0);
             if share >= 0.05 {
                 put!(out, "<span class=\"part tail", index, "\" style=\"width:", format!("{share:.2}"), "%\"></span>");
@@ -82,7 +90,7 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
         }
         put!(out, "</div></td>");
         for part in tail.parts {
-            put!(out, "<td>", quantity(&Metric::ELAPSED, part), "</td>");
+            put!(out, "<td>", sum(part), "</td>");
         }
         put!(out, "</tr>\n");
     }

@@ -147,7 +147,12 @@ fn a_step_is_named_once_for_all_its_points() {
         record.samples.push(sample(&run.plan.recorded(&cell, "mkfs"), "durable", 0.6));
     }
     let table = written(&of(&run, None), "table", 200);
-    assert!(table.contains("mkfs is judged by another figure than this table has of it: returned (s)."), "{table}");
+    assert!(
+        table.contains(
+            "mkfs is judged by another figure than this table has of it, and has no best here: returned (s)."
+        ),
+        "{table}"
+    );
 }
 
 /// The sentences on cliffs if figures of these cells are missing.

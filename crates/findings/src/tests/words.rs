@@ -143,7 +143,7 @@ fn a_shared_first_place_is_not_a_win() {
     let all = overview::say::sentences(&found);
     assert!(all[0].contains("ext4 and xfs are level: on average (geometric mean) 1.00"), "{all:?}");
     assert!(all[0].contains("; last is btrfs with 1.30 "), "{all:?}");
-    assert_eq!(all[1], "Of 1 test, several share the first place in 1.");
+    assert_eq!(all[1], "Of 1 test, several come first, in no order that is shown, in 1.");
 }
 
 #[test]

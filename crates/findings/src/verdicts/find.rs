@@ -123,9 +123,10 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
         let is_alone = figures.configurations.len() < 2;
         return not_judged(if is_alone { NotJudged::OneConfiguration } else { NotJudged::NoOther }, order);
     }
-    if judged.pairs.is_empty() {
+    let has_zero = order.iter().any(|one| series.figures(*one).contains(&0.0));
+    if judged.pairs.is_empty() || has_zero {
         let has_repeats = order.iter().any(|configuration| series.figures(*configuration).len() > 1);
-        // Zeroes have no ratios.
+        // A 0 has no ratio, and without it another would be the best.
         return not_judged(if has_repeats { NotJudged::NoRatios } else { NotJudged::OneRepeat }, order);
     }
     let (order, apart) = comparable(judged, &order);

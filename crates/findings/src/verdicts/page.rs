@@ -193,7 +193,9 @@ fn figures(
     put!(out, "<td class=\"drawn\">", draw(scale, &drawing), "</td>");
     let text = quantity(metric, estimate.summary.median);
     if found.best.contains(&configuration) {
-        put_best(out, &text);
+        let mut titled = Markup::new();
+        put!(titled, "<span title=\"", spread(metric, estimate), "\">", text, "</span>");
+        put_best(out, &titled);
     } else {
         put!(out, "<td title=\"", spread(metric, estimate), "\">", text, "</td>");
     }

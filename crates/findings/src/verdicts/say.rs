@@ -63,7 +63,8 @@ impl Of<'_> {
     fn not_judged(&self, subject: &str, reason: NotJudged) -> String {
         let all: Vec<String> =
             self.verdict.order.iter().map(|one| format!("{} {}", self.name(*one), self.value(*one))).collect();
-        let (text, all) = (not_judged(reason), (all.len(), all.join(", ")));
+        let has_zero = self.found.estimates.iter().flatten().any(|estimate| estimate.summary.min <= 0.0);
+        let (text, all) = (not_judged(reason, has_zero), (all.len(), all.join(", ")));
         match (reason, all) {
             (_, (0, _)) => "No configuration has a figure.".into(),
             (_, (1, one)) => format!("{subject}: {one}; there is nothing to compare it with: {text}."),
@@ -91,7 +92,6 @@ impl Of<'_> {
     }
 
     fn tied(&self, leaders: &[usize]) -> String {
-        let first = and(leaders.iter().map(|leader| self.with_value(*leader)));
         let rest: Vec<usize> = self.verdict.order.iter().copied().filter(|other| !leaders.contains(other)).collect();
         let are_below = rest.iter().all(|other| self.verdict.below.contains(other));
         let next = rest.first().map(|next| self.with_value(*next)).unwrap_or_default();
@@ -103,8 +103,28 @@ impl Of<'_> {
             (false, 1) => format!("{next} is {worse} than at least one of them"),
             (false, _) => format!("every other is {worse} than at least one of them, and the next is {next}"),
         };
-        let none = if self.verdict.has_small { "no difference that matters" } else { "no difference" };
-        format!("{first} share the first place: {none} between them is shown; {others}.")
+        format!("{}; {others}.", self.leaders(leaders))
+    }
+
+    /// Those in first place. Where repeats spread, what is not told apart may be far apart.
+    fn leaders(&self, leaders: &[usize]) -> String {
+        let worse = is_worse(self.found.metric);
+        let times = |one: usize| median(self.found, one) / median(self.found, leaders[0]);
+        let is_far = |one: &usize| times(*one).max(1.0 / times(*one)) >= 1.0 + self.findings.matters;
+        let (far, near): (Vec<usize>, Vec<usize>) = leaders.iter().partition(|one| is_far(one));
+        if far.is_empty() {
+            let first = and(leaders.iter().map(|leader| self.with_value(*leader)));
+            let none = if self.verdict.has_small { "no difference that matters" } else { "no difference" };
+            return format!("{first} share the first place: {none} between them is shown");
+        }
+        let first = and(near.iter().map(|one| self.with_value(*one)));
+        let other = |one: &usize| {
+            let of = if times(*one) >= 1.0 { "times" } else { "of" };
+            format!("{} ({}, {} {of} that)", self.name(*one), self.value(*one), ratio(times(*one)))
+        };
+        let others = and(far.iter().map(other));
+        let (has, are) = (if near.len() == 1 { "has" } else { "have" }, if far.len() == 1 { "is" } else { "are" });
+        format!("{first} {has} the best median; that {others} {are} {worse} is not shown")
     }
 
     fn no_difference(&self, detectable: Option<f64>) -> String {
@@ -163,12 +183,13 @@ pub(crate) fn median(found: &MetricFindings, configuration: usize) -> f64 {
     estimate.map_or(0.0, |estimate| estimate.summary.median)
 }
 
-fn not_judged(reason: NotJudged) -> &'static str {
+fn not_judged(reason: NotJudged, has_zero: bool) -> &'static str {
     match reason {
         NotJudged::OneConfiguration => "the run has one configuration",
         NotJudged::NoOther => "no other has a figure",
         NotJudged::OneRepeat => "the run has one repeat",
-        NotJudged::NoRatios => "no repeat has two figures above 0",
+        NotJudged::NoRatios if has_zero => "a figure of 0 has no ratio",
+        NotJudged::NoRatios => "no two have figures in two of the same repeats",
     }
 }
 

@@ -11,7 +11,7 @@ use mountmark_model::{Metric, Restart};
 use mountmark_record::CellRecord;
 use mountmark_stats::summary::median;
 
-use crate::figures::find::basis::{Basis, Category};
+use crate::figures::find::basis::Category;
 use crate::figures::find::roles::{self, Role};
 use crate::missing::find::Missing;
 
@@ -150,23 +150,6 @@ impl Figures {
         let by_work = [Metric::DURABLE.id, Metric::ELAPSED.id];
         let by_time = !task.step && task.main().is_some_and(|main| by_work.contains(&main.metric.id));
         if by_time && !self.exact_clock { &[Metric::PROCESSOR] } else { &[] }
-    }
-
-    /// The basis on which the tasks accepted by `want` are judged.
-    pub fn basis(&self, want: impl Fn(&Task) -> bool) -> Basis {
-        let mut metrics: Vec<&str> =
-            self.tasks.iter().filter(|task| want(task)).filter_map(|task| Some(task.main()?.metric.id)).collect();
-        metrics.sort_unstable();
-        metrics.dedup();
-        let [durable, returned, rate] = [Metric::DURABLE.id, Metric::ELAPSED.id, Metric::RATE.id];
-        match metrics.as_slice() {
-            [one] if *one == durable => Basis::Durable,
-            [one] if *one == returned => Basis::Returned,
-            [one] if *one == rate => Basis::Rate,
-            [one, other] if [*one, *other] == [durable, rate] => Basis::DurableOrRate,
-            metrics if metrics.contains(&rate) => Basis::TimeOrRate,
-            _ => Basis::Time,
-        }
     }
 
     /// Number of repeats that have cells.

@@ -29,9 +29,10 @@ struct TableData {
     total: Option<TotalData>,
 }
 
-/// `[tests, sums, ratios]`: number of tests, and by configuration their sum and its ratio to the baseline's.
+/// `[tests, sums, ratios, best]`: number of tests, and by configuration their sum and its ratio to the baseline's; which
+/// sums are the best.
 #[derive(Serialize)]
-struct TotalData(usize, Vec<Option<String>>, Vec<Option<String>>);
+struct TotalData(String, Vec<Option<String>>, Vec<Option<String>>, Vec<usize>);
 
 /// `[task, unit, texts, ratios, looks, order]`: by configuration, `looks` has one letter (`b` best, `0` to `3` heat,
 /// `-` none), `order` the rank within a column.
@@ -77,7 +78,7 @@ fn table(view: &View, choice: Choice) -> TableData {
         total: matrix.total.as_ref().map(|total| {
             let texts = total.cells.iter().map(|cell| cell.as_ref().map(|(text, _)| text.clone()));
             let ratios = total.cells.iter().map(|cell| cell.as_ref()?.1.clone());
-            TotalData(total.tasks, texts.collect(), ratios.collect())
+            TotalData(total.tests.clone(), texts.collect(), ratios.collect(), total.best.clone())
         }),
     }
 }

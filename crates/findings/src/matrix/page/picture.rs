@@ -60,7 +60,7 @@ pub(crate) fn matrix(view: &View, top: f64) -> (Markup, f64) {
         }
     }
     let y = top + 20.0 + rows.len() as f64 * ROW;
-    let height = legend(&mut out, view.findings().repeats, y + 8.0);
+    let height = legend(&mut out, view.findings().measured, y + 8.0);
     (out, y + 8.0 + height - top)
 }
 
@@ -86,7 +86,7 @@ fn cell(out: &mut Markup, figure: Option<&Figure>, absent: &str, [x, y, width]: 
 }
 
 /// Explains the shades; returns their height.
-fn legend(out: &mut Markup, repeats: u32, y: f64) -> f64 {
+fn legend(out: &mut Markup, repeats: usize, y: f64) -> f64 {
     let mut x = MARGIN;
     let shades =
         HEAT.iter().enumerate().map(|(at, from)| (format!("heat{}", at + 1), format!("from {from} times the best")));

@@ -79,7 +79,8 @@ pub(crate) fn title(findings: &Findings) -> String {
             format!("Usable again after a power cut: {}", and(times))
         }
         Some(Conclusion::Overall { tests }) => {
-            let over = match findings.overall.unranked.len() {
+            let without = findings.suite().filter(|task| !task.is_measured).count();
+            let over = match findings.overall.unranked.len() + without {
                 0 => String::new(),
                 unranked => format!(" over {} of {tests} tests", tests - unranked),
             };
@@ -145,6 +146,7 @@ mod tests {
             wins: vec![],
             tied: tied + 1,
             none: 0,
+            rest: 0,
         }));
         let opening = Opening::of(&found);
         assert_eq!((opening.further.len(), opening.rest.len()), (FURTHER, 3));

@@ -7,7 +7,7 @@ use mountmark_document::number::ratio;
 use mountmark_document::{put, writers};
 use mountmark_model::Metric;
 
-use crate::figures::find::TaskFindings;
+use crate::figures::find::{TaskFindings, best_as_printed};
 use crate::figures::say::quantity::{end, quantity};
 use crate::view::{LOOKS, View, category};
 use crate::{figures, verdicts};
@@ -88,14 +88,16 @@ fn composite(view: &View, bars: &[Bar], categories: &[&str]) -> Markup {
     let drawn = ("drawn", axis("0", &end(&Metric::ELAPSED, scale.max)));
     let mean = ("roomy", plot::head(&format!("mean ratio to {baseline}")).1);
     plot::begin_chart(&mut out, "", [plot::head("file system"), drawn, plot::head("sum"), mean]);
-    let least = bars.iter().find_map(|bar| bar.sum).map(|sum| Metric::ELAPSED.format(sum));
+    let best = best_as_printed(&Metric::ELAPSED, &view.findings().overall.composite);
     for bar in bars {
-        row(&mut out, view, bar, scale, categories, least.as_deref());
+        row(&mut out, view, bar, scale, categories, &best);
     }
     put!(out, "</tbody>\n</table>\n");
     put!(
         out,
-        "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over all tests of the "
+        "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over ",
+        over(view),
+        " of the "
     );
     let basis = view.findings().overall.basis;
     let inverse = if basis.has_rates() { " (of a rate its inverse, so that less is better)" } else { "" };
@@ -103,8 +105,7 @@ fn composite(view: &View, bars: &[Bar], categories: &[&str]) -> Markup {
     out
 }
 
-fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &[&str], least: Option<&str>) {
-    let short = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
+fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &[&str], best: &[usize]) {
     let name = view.name(bar.configuration);
     verdicts::page::head(out, name);
     put!(out, "<td class=\"drawn\"><div class=\"stack\">");
@@ -130,7 +131,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &
     put!(out, "</div></td>");
     if bar.lacking > 0 {
         put!(out, "<td class=\"none\">", sum(bar), "</td>");
-    } else if view.findings().configurations.len() > 1 && least == Some(short.as_str()) {
+    } else if best.contains(&bar.configuration) {
         writers::html::put_best(out, &sum(bar));
     } else {
         put!(out, "<td>", sum(bar), "</td>");
@@ -147,6 +148,16 @@ fn sum(bar: &Bar) -> String {
     }
 }
 
+/// The tests of mean ratios: those that are ranked.
+fn over(view: &View) -> String {
+    let findings = view.findings();
+    let judged = findings.suite().filter(|task| task.judged_by.is_some()).count();
+    match findings.overall.unranked.len() {
+        0 => "all tests".to_owned(),
+        unranked => format!("{} of {judged} tests", judged - unranked),
+    }
+}
+
 /// The geometric mean of the ratios to the baseline.
 fn mean(view: &View, bar: &Bar) -> String {
     let mean = view.findings().overall.geometric_mean.get(bar.configuration).copied().flatten();
@@ -157,7 +168,7 @@ fn mean(view: &View, bar: &Bar) -> String {
 fn figures(view: &View, bars: &[Bar]) -> Block {
     let baseline = view.name(view.findings().baseline);
     let row = |bar: &Bar| vec![view.name(bar.configuration).to_owned(), sum(bar), mean(view, bar)];
-    let caption = format!("Sum of the returned times of {} tests", timed(view).len());
+    let caption = format!("Sum of the returned times of {} tests; mean ratio over {}", timed(view).len(), over(view));
     let head = ["file system", "sum", &format!("mean ratio to {baseline}")];
     Block::Table(Table { caption, ..Table::new(head, bars.iter().map(row), 1, Last::Figure) })
 }

@@ -1,11 +1,14 @@
 //! Marks after figures, and their notes below a table: failed, skipped or not run.
 
+use std::collections::BTreeSet;
+
 use mountmark_document::forms::{Block, Mark};
 use mountmark_document::text::clean;
 use mountmark_model::{Outcome, heading};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::group::each_once;
+use crate::missing::say::in_repeats;
 
 /// The notes so far.
 pub(crate) struct Notes<'a> {
@@ -47,17 +50,25 @@ impl<'a> Notes<'a> {
         })
     }
 
-    fn outcomes(&mut self, outcomes: &[&Outcome]) -> Vec<usize> {
-        each_once(outcomes.iter().map(|outcome| {
+    /// Those of a part of the repeats say of which.
+    fn outcomes(&mut self, outcomes: &[(u32, &Outcome)]) -> Vec<usize> {
+        each_once(outcomes.iter().map(|(_, outcome)| {
             let reason = outcome.reason().filter(|reason| !reason.trim().is_empty()).unwrap_or("no reason was given");
-            self.note(&format!("{}: {reason}", outcome.word()))
+            let alike = outcomes.iter().filter(|(_, other)| other == outcome);
+            let repeats: BTreeSet<u32> = alike.map(|(repeat, _)| *repeat).collect();
+            let of = if repeats.len() < self.run.plan.repeats as usize {
+                format!(" {}", in_repeats(&repeats.into_iter().collect::<Vec<_>>()))
+            } else {
+                String::new()
+            };
+            self.note(&format!("{}{of}: {reason}", outcome.word()))
         }))
     }
 
     /// Notes on a configuration: cells that failed as a whole, and cells that were not run.
     pub(crate) fn of_column(&mut self, configuration: &str) -> Vec<usize> {
-        let failed: Vec<&Outcome> =
-            self.cells(configuration).map(|cell| &cell.outcome).filter(|o| !o.is_ok()).collect();
+        let failed = self.cells(configuration).map(|cell| (cell.repeat, &cell.outcome));
+        let failed: Vec<(u32, &Outcome)> = failed.filter(|(_, outcome)| !outcome.is_ok()).collect();
         let mut out = self.outcomes(&failed);
         let planned = self.run.plan.cells.iter().filter(|cell| cell.configuration.name == configuration).count();
         let recorded = self.cells(configuration).count();
@@ -72,11 +83,12 @@ impl<'a> Notes<'a> {
 
     /// Notes on a task on a configuration. A cell that failed as a whole explains a missing figure.
     pub(crate) fn of_cell(&mut self, configuration: &str, task: &str, has_figure: bool) -> Vec<usize> {
-        let mut found: Vec<&Outcome> = Vec::new();
+        let mut found: Vec<(u32, &Outcome)> = Vec::new();
         for cell in self.cells(configuration) {
             let mut ended = cell.outcomes.iter().filter(|ended| ended.task == task).map(|ended| &ended.outcome);
             let trouble = ended.clone().find(|outcome| outcome.is_failed()).or_else(|| ended.find(|o| !o.is_ok()));
-            found.extend(trouble.or(Some(&cell.outcome).filter(|outcome| !outcome.is_ok() && !has_figure)));
+            let trouble = trouble.or(Some(&cell.outcome).filter(|outcome| !outcome.is_ok() && !has_figure));
+            found.extend(trouble.map(|outcome| (cell.repeat, outcome)));
         }
         self.outcomes(&found)
     }

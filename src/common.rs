@@ -124,7 +124,7 @@ impl SurviveOptions {
         let known = run.plan.skipped.len();
         let run = surviving(run, survive).map_err(anyhow::Error::msg)?;
         for (name, reason) in &run.plan.skipped[known..] {
-            eprintln!("mountmark: {name} is {reason}");
+            say!("mountmark: {name} is {reason}");
         }
         Ok(run)
     }
@@ -163,7 +163,36 @@ impl FormatOptions {
     /// The run as text.
     pub fn render(&self, run: &RunRecord) -> Result<String> {
         self.check()?;
-        written(&Run { run, metric: self.metric()? }, self.format.as_deref())
+        let (subject, format) = (Run { run, metric: self.metric()? }, self.format.as_deref());
+        let text = written(&subject, format)?;
+        if format_of::<Run>(format)?.form() == Form::Gauges {
+            say_left_out(&subject, format.unwrap_or_default(), &text)?;
+        }
+        Ok(text)
+    }
+}
+
+/// Says how many figures a list for another program leaves out, and refuses an empty one, with which it would go on.
+fn say_left_out(run: &Run, format: &str, text: &str) -> Result<()> {
+    let all = Run::GAUGES.map_or(0, |of| of(run).len());
+    let listed: serde_json::Value = serde_json::from_str(text)?;
+    let left = listed.as_array().map_or(0, |list| all - list.len());
+    let figures = mountmark_model::counted(all, "figure");
+    match left {
+        _ if all == 0 => {
+            Err(WrongUse(format!("--format {format}: run {} has no figure that is asked for", run.run.id)).into())
+        }
+        all_of_them if all_of_them == all => Err(WrongUse(format!(
+            "--format {format}: nothing is left of {figures}, as more is better of each: take --format bencher"
+        ))
+        .into()),
+        0 => Ok(()),
+        left => {
+            say!(
+                "mountmark: --format {format} leaves out {left} of {figures}, of which more is better; bencher has all"
+            );
+            Ok(())
+        }
     }
 }
 
@@ -210,10 +239,13 @@ pub fn show<S: Subject>(subject: &S, format: Option<&str>) -> Result<u8> {
 pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
     let mut words = vec!["mountmark".to_owned()];
     let mut arguments = arguments.into_iter().skip(1);
+    // What stands behind `--` is the user's own command.
+    let mut is_own = false;
     while let Some(argument) = arguments.next() {
-        if argument == "--out" {
+        is_own |= argument == "--";
+        if argument == "--out" && !is_own {
             arguments.next();
-        } else if !argument.starts_with("--out=") {
+        } else if is_own || !argument.starts_with("--out=") {
             words.push(mountmark_findings::shell_word(&argument));
         }
     }
@@ -293,5 +325,6 @@ mod tests {
         assert_eq!(of(&["./mountmark", "run", "--out=store", "--repeat", "3"]), "mountmark run --repeat 3");
         assert_eq!(of(&["mountmark", "run", "--suite", "my suite's"]), "mountmark run --suite 'my suite'\\''s'");
         assert_eq!(of(&["mountmark", "run", "--scale", "0.1", "--out"]), "mountmark run --scale 0.1");
+        assert_eq!(of(&["mountmark", "run", "--out=s", "--", "x", "--out", "y"]), "mountmark run -- x --out y");
     }
 }

@@ -173,7 +173,7 @@ impl WorkOptions {
     }
 
     /// Refuses options that nothing would come of.
-    fn refuse_without_command(&self) -> Result<()> {
+    pub fn refuse_without_command(&self) -> Result<()> {
         let given = [
             ("--prepare", self.prepare.is_some()),
             ("--cold", self.cold),

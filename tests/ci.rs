@@ -175,7 +175,20 @@ fn a_night_that_cannot_build_says_so() {
     assert!(said(&ended).contains("it does not build") && said(&ended).contains("no compiler"), "{}", said(&ended));
     assert_eq!(step(&lab, &lab.path(""), &none, &format!("{script} /proc true")).status.code(), Some(2));
     assert_eq!(step(&lab, &lab.path(""), &none, &script).status.code(), Some(2));
+    // A work tree has its git folder elsewhere, and a build may take another commit: the mail names what was built.
+    let beside = lab.path("beside").display().to_string();
+    crate::bisect::git(&tree, &["worktree", "add", "--quiet", "--detach", &beside]);
+    let build = "git -c user.name=a -c user.email=a@b commit --quiet --allow-empty -m pulled; exit 2";
+    let ended = step(&lab, &lab.path(""), &none, &format!("{script} {beside} '{build}'"));
+    assert_eq!(ended.status.code(), Some(3), "{}", said(&ended));
+    assert!(said(&ended).lines().next().unwrap().ends_with(" pulled"), "{}", said(&ended));
     let check = root().join("ci/check").display().to_string();
+    // A file of somebody else is in the way, and stays.
+    fs::write(lab.path("verdict.md"), "mine\n").unwrap();
+    let refused = step(&lab, &lab.path(""), &none, &format!("{check} bench.toml"));
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("verdict.md is there already"), "{}", said(&refused));
+    assert_eq!(fs::read_to_string(lab.path("verdict.md")).unwrap(), "mine\n");
     assert_eq!(step(&lab, &lab.path(""), &none, &check).status.code(), Some(2));
     let missing = Command::new("/bin/sh").args([&check, "bench.toml"]).env("PATH", "/nowhere").output().unwrap();
     assert_eq!(missing.status.code(), Some(3));

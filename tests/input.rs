@@ -222,3 +222,40 @@ fn help_offers_what_a_command_takes_and_nothing_that_it_refuses() {
         assert!(words.contains(says) && !words.contains(lacks), "{command}: {says}, {lacks}: {words}");
     }
 }
+
+#[test]
+fn options_of_which_nothing_would_come_are_refused() {
+    let lab = Lab::without_guests();
+    let study = ["--study", "hans-2006", "--suite", "hans-2006", "--fs", "ext4"];
+    let of_study = |more: &[&str], says: &[&str]| refused(&lab, &[&study, more].concat(), says);
+    of_study(&["--cold"], &["--cold is for a command, and there is none"]);
+    of_study(&["--save", "q.toml"], &["--save is for a command, and there is none"]);
+    of_study(&["--compare", "a,b"], &["--compare: a study has runs of its own"]);
+    of_study(&["--advice", "answer.json"], &["--advice: a study has runs of its own"]);
+    let why = |more: &[&str], says: &str| {
+        lab.command(&[&["why", "latest", "--task", "write"], more].concat()).ended_with(2).says(&[says]);
+    };
+    why(&["--cold"], "--cold is for a command, and there is none");
+    why(&["--with", "/nowhere"], "--with is for a command, and there is none");
+    why(&["--compare", "a,b"], "--compare: a run has its cells");
+    refused(&lab, &["--lab", "host", "--jobs", "2", "--fs", "ext4"], &["--jobs is about guests", "host"]);
+    refused(
+        &lab,
+        &["--lab", "host", "--silence-limit", "9", "--fs", "ext4"],
+        &["--silence-limit is about guests", "host"],
+    );
+}
+
+#[test]
+fn help_shows_no_option_that_is_always_refused() {
+    let lab = Lab::without_guests();
+    for (words, hidden, shown) in [
+        (["baseline", "save"], ["--vary", "--compare", "--dry-run"], "--repeat"),
+        (["work", "run"], ["--study", "--precision", "--profile"], "--shelf"),
+    ] {
+        let help = lab.command(&[&words[..], &["--help"]].concat()).ended_with(0).stdout;
+        let has =
+            |option: &str| help.lines().any(|line| line.trim_start().split([' ', ',']).any(|word| word == option));
+        assert!(has(shown) && !hidden.into_iter().any(has), "{help}");
+    }
+}

@@ -230,7 +230,8 @@ impl Lab {
         if !arguments.contains(&"--out") {
             all.extend([OsStr::new("--out"), out.as_os_str()]);
         }
-        if !arguments.contains(&"--jobs") {
+        // One cell at a time is all that the host lab does.
+        if !arguments.contains(&"--jobs") && !arguments.contains(&"host") {
             all.extend([OsStr::new("--jobs"), OsStr::new(&jobs)]);
         }
         if !arguments.contains(&"--format") {

@@ -112,3 +112,16 @@ fn an_older_store_is_shown_and_compared_in_every_format() {
     assert!(compared.contains("Of 20 figures, 0 worse"), "{compared}");
     assert_eq!(fs::read(lab.out().join("results.sqlite")).unwrap(), before, "reading has changed it");
 }
+
+#[test]
+fn an_export_says_what_it_leaves_out_and_is_never_empty() {
+    let lab = with_store();
+    let out = lab.out().to_string_lossy().into_owned();
+    let show = |more: &[&str]| lab.command(&[&["show", RUNS[0], "--out", &out, "--format"], more].concat());
+    show(&["github-action-benchmark"]).ended_with(0).says(&["leaves out 6 of 20 figures, of which more is better"]);
+    assert!(!show(&["bencher"]).ended_with(0).stderr.contains("leaves out"));
+    show(&["bencher", "--metric", "lost"]).ended_with(2).says(&["has no figure that is asked for"]);
+    show(&["github-action-benchmark", "--metric", "rate"])
+        .ended_with(2)
+        .says(&["nothing is left of", "--format bencher"]);
+}

@@ -42,6 +42,7 @@ fn what_cannot_be_varied_is_refused_before_anything_begins() {
     refused(&lab, &["--vary", "ram=512MiB..1GiB:2", "--vary", "ram=1GiB..2GiB:2"], &["--vary ram is given twice"]);
     refused(&lab, &["--vary", "ram=512MiB..1GiB:2", "--vary", "scale=1..2:2"], &["a run varies one parameter"]);
     refused(&lab, &["--vary", "disk-size=1GiB..2GiB:2", "--disk-size", "1GiB"], &["--disk-size gives it one value"]);
+    refused(&lab, &["--vary", "scale=1..2:2", "--scale", "1"], &["--vary scale: --scale gives it one value"]);
     refused(&lab, &["--yes"], &["--yes confirms many cells"]);
 }
 

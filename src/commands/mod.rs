@@ -103,7 +103,13 @@ pub fn main() -> ExitCode {
 
 /// The command line as clap knows it.
 fn command_line() -> clap::Command {
+    let hidden = |command: clap::Command, never: &[&str]| {
+        command
+            .mut_args(|one| if one.get_long().is_some_and(|long| never.contains(&long)) { one.hide(true) } else { one })
+    };
     CommandLine::command()
+        .mut_subcommand("baseline", |own| own.mut_subcommand("save", |save| hidden(save, &baseline::NEVER)))
+        .mut_subcommand("work", |own| own.mut_subcommand("run", |run| hidden(run, &run::work::NOT_FOR_WORKERS)))
 }
 
 /// With options that take a negative number as their value, so that it is refused in their name.

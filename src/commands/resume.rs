@@ -246,4 +246,4 @@ pub(super) fn difference(name: &str, then: &Environment, now: &Environment) -> O
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::commands) mod tests;

@@ -24,7 +24,7 @@ pub(super) fn sides_of_command(text: &str, command: &mut CommandLine) -> Result<
     let paths = asked.paths()?;
     let name = match asked.name {
         Some(name) => name.to_owned(),
-        None => called(&paths, command.program().as_deref())
+        None => called(&paths, command.program().filter(|program| !is_brought(program, &paths, command)).as_deref())
             .ok_or_else(|| asked.wrong("say what the command calls it, as in --compare tool=./old,./new -- ./tool"))?,
     };
     let sides = sides(&name, &paths);
@@ -126,6 +126,15 @@ fn called(paths: &[PathBuf], program: Option<&str>) -> Option<String> {
     is_one.then(|| first.to_string_lossy().into_owned())
 }
 
+/// Whether `--with` brings that program from elsewhere, so that the builds are not of it.
+fn is_brought(program: &str, paths: &[PathBuf], command: &CommandLine) -> bool {
+    let name = Path::new(program).file_name();
+    let is_build = |path: &Path| path.canonicalize().is_ok_and(|path| paths.contains(&path));
+    let mut with = command.with.iter().map(|with| Own::parse(with));
+    paths.iter().all(|path| path.file_name() != name)
+        && with.any(|own| own.called().as_deref() == name && !is_build(&own.path))
+}
+
 /// Each build under `name`, labelled with the part of its path that tells it from the others.
 fn sides(name: &str, paths: &[PathBuf]) -> CrossedFactor {
     let part = |path: &Path, depth: usize| {
@@ -176,6 +185,28 @@ mod tests {
         let first = Path::new("/bin/cat").canonicalize().unwrap();
         assert_eq!(command.with, [format!("tool={}", first.display())]);
         assert_eq!(sides.levels.len(), 2);
+    }
+
+    #[test]
+    fn a_script_that_is_brought_is_no_build() {
+        let script = || CommandLine {
+            words: vec!["./bench.sh".into()],
+            with: vec!["bench.sh=/bin/sh".into()],
+            ..CommandLine::default()
+        };
+        let mut command = script();
+        let error = sides_of_command("/bin/cat,/bin/ls", &mut command).unwrap_err().to_string();
+        assert!(error.contains("say what the command calls it"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["old", "new"].map(|side| folder.path().join(side).join("tool"));
+        for path in &paths {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let mut command = script();
+        let sides = sides_of_command(&format!("{},{}", paths[0].display(), paths[1].display()), &mut command).unwrap();
+        assert_eq!(sides.name, "tool");
+        assert_eq!(command.with[0], "bench.sh=/bin/sh");
     }
 
     #[test]

@@ -202,8 +202,10 @@ impl Field {
 
     fn arguments(&self, words: &[&str], jobs: u64, out: &str) -> Vec<String> {
         let (jobs, out) = (jobs.to_string(), self.out(out).to_string_lossy().into_owned());
-        let more = ["--jobs", &jobs, "--verbose", "--format", "json", "--out", &out];
-        words.iter().chain(&more).map(|word| (*word).to_owned()).collect()
+        // The host lab runs one cell at a time, and is not asked for that.
+        let jobs: &[&str] = if words.contains(&"host") { &[] } else { &["--jobs", &jobs] };
+        let more = ["--verbose", "--format", "json", "--out", &out];
+        words.iter().chain(jobs).chain(&more).map(|word| (*word).to_owned()).collect()
     }
 
     /// The program with the drill's folders; all its children can be recognised by their environment.

@@ -45,6 +45,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Of a gate: a change that is beyond its limit matters.
+    pub fn of_gate(limit: f64) -> Options {
+        let usual = Options::default();
+        Options { matters: usual.matters.min(limit), ..usual }
+    }
+
     /// Probability of any false verdict: 0.05 at 95 %.
     pub(crate) fn error(&self) -> f64 {
         1.0 - self.level

@@ -153,7 +153,7 @@ impl Catalogue {
     fn with_folder(folder: &Path) -> Result<Catalogue> {
         let mut catalogue = Catalogue::built_in()?;
         catalogue.add_folder(folder)?;
-        Ok(catalogue)
+        layers::named_apart(catalogue)
     }
 
     /// All definitions of a kind, by name.

@@ -9,9 +9,10 @@ use std::sync::LazyLock;
 use mountmark_model::{Configuration, FileSystem, Layer, StackedLayer, names, split};
 
 use crate::bounds::is_word;
+use crate::catalogue::Origin;
 use crate::check::null;
 use crate::check::own_steps::braced;
-use crate::error::listed;
+use crate::error::{fault, listed};
 use crate::{Catalogue, PlanError};
 
 /// The layers of `--fs`, each as it is written.
@@ -52,6 +53,17 @@ pub(crate) fn stacked(catalogue: &Catalogue, texts: &[&str]) -> Result<Vec<Stack
         layers.push(layer);
     }
     Ok(layers)
+}
+
+/// Refuses a layer that is called like a file system: behind an `@` a name would be either.
+pub(crate) fn named_apart(catalogue: Catalogue) -> crate::Result<Catalogue> {
+    let both = catalogue.list::<Layer>().find(|layer| catalogue.get::<FileSystem>(&layer.name).is_ok());
+    let Some(name) = both.map(|layer| &layer.name) else { return Ok(catalogue) };
+    let of_user = [catalogue.origin::<Layer>(name), catalogue.origin::<FileSystem>(name)].into_iter().flatten();
+    let path =
+        of_user.filter_map(|origin| if let Origin::File(path) = origin { Some(path.display()) } else { None }).next();
+    let shown = path.map_or_else(|| format!("the layer {name}"), |path| path.to_string());
+    Err(fault(&shown, format!("a file system and a layer are both called {name:?}: give this one another name")))
 }
 
 fn unknown(catalogue: &Catalogue, error: &PlanError, name: &str) -> String {

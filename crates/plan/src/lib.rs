@@ -65,7 +65,7 @@ pub use repetition::{PowerCuts, Repeated, Step, repetition};
 pub use stored::check_stored;
 pub use targets::{keep_written, on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
-pub use vary::vary;
+pub use vary::{varies_scale, vary};
 pub use written::Written;
 
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

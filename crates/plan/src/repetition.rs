@@ -5,7 +5,7 @@
 
 use mountmark_model::{Bytes, Clause, Study, StudyRun, Suite};
 
-use crate::Catalogue;
+use crate::{Catalogue, varies_scale};
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,11 @@ impl Step {
 }
 
 impl Repeated {
+    /// Its scale, unless it varies that.
+    pub fn own_scale(&self) -> Option<&String> {
+        Some(&self.scale).filter(|_| !self.vary.as_deref().is_some_and(varies_scale))
+    }
+
     /// Its options that are set, with their values.
     pub fn options(&self) -> Vec<(&'static str, String)> {
         let names = (!self.filesystems.is_empty()).then(|| self.filesystems.join(","));
@@ -61,7 +66,7 @@ impl Repeated {
             ("--disk-size", self.disk_size.map(typed)),
             ("--fs", names),
             ("--repeat", self.repeats.map(|repeats| repeats.to_string())),
-            ("--scale", Some(self.scale.clone())),
+            ("--scale", self.own_scale().cloned()),
             ("--vary", self.vary.clone()),
         ];
         set.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()

@@ -152,7 +152,7 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
     let parameters = parameters(suite, Scale::ONE);
     for phase in &workload.phases {
         let files = phase.files.as_ref().unwrap_or(&workload.files);
-        let reasons = [block_fault(phase, files, &parameters), sync_fault(&phase.sync)];
+        let reasons = [block_fault(phase, files, &parameters), size_fault(files), sync_fault(&phase.sync)];
         for reason in reasons.into_iter().flatten() {
             fault(format!("phase {:?}: {reason}", phase.name));
         }
@@ -204,6 +204,12 @@ fn block_fault(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64
         let (block, largest) = (format_bytes(block), format_bytes(largest));
         format!("block is {block}, and no file is larger than {largest}: take a smaller block, or larger files")
     })
+}
+
+/// One size and several, of which the one would do nothing.
+fn size_fault(files: &FileSet) -> Option<String> {
+    let is_both = files.sizes.is_some() && files.size != Quantity::default();
+    is_both.then(|| "its files have size and sizes: keep one of them".to_owned())
 }
 
 /// Words about syncs that no sync follows.

@@ -132,7 +132,8 @@ impl Baseline {
                 return Ok(Some(reason));
             }
         }
-        let other = "its suite, machine or disks were those of another version of mountmark";
+        let other = "its suite, machine, disks or what is skipped are other than then, by your files or by another version of \
+                     mountmark";
         Ok((self.plan != fingerprint(&now.plan)?).then(|| other.to_owned()))
     }
 
@@ -215,6 +216,9 @@ fn fingerprint(plan: &Plan) -> Result<String> {
         if let Some(age) = &mut cell.age {
             age.path.clear();
         }
+        if let Some(root) = &mut cell.root {
+            root.environment.clear();
+        }
         if let Some(medium) = &mut cell.second_disk {
             medium.tar.clear();
             if cell.root.is_some() {
@@ -225,4 +229,24 @@ fn fingerprint(plan: &Plan) -> Result<String> {
     };
     let whole = mountmark_model::Plan { cells: plan.cells.iter().map(cell).collect(), ..(**plan).clone() };
     Ok(mountmark_lab::cache::sha256(&serde_json::to_vec(&whole)?)[..16].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::resume::tests::plan;
+
+    #[test]
+    fn variables_of_an_image_may_differ() {
+        let of = |variable: &str, folder: &str| {
+            let mut plan = plan();
+            let mut cell = plan.cells[0].whole();
+            let root = serde_json::json!({"over": false, "folder": folder, "environment": {"APP_VERSION": variable}});
+            cell.root = Some(serde_json::from_value(root).unwrap());
+            plan.cells = vec![cell.into()];
+            fingerprint(&plan).unwrap()
+        };
+        assert_eq!(of("1.2.3", "/work"), of("1.2.4", "/work"));
+        assert_ne!(of("1.2.3", "/work"), of("1.2.3", "/data"));
+    }
 }

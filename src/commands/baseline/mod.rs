@@ -3,8 +3,8 @@
 mod file;
 mod ledger;
 
-use std::env;
 use std::path::{Component, Path, PathBuf};
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -17,7 +17,7 @@ use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 
 use super::compare::runs::share;
-use super::run::{self, Stop};
+use super::run::{self, ShelfOptions, Stop};
 use super::why::{self, ProfileOptions, Wanted};
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::{plan_file, written};
@@ -36,7 +36,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     Save(Box<Save>),
-    Check(Check),
+    Check(Box<Check>),
 }
 
 /// Measure, and write the figures to a file
@@ -72,12 +72,18 @@ struct Check {
     #[arg(long, value_name = "FILE")]
     also: Vec<PathBuf>,
     #[command(flatten)]
+    shelf: ShelfOptions,
+    #[command(flatten)]
     store: StoreOptions,
 }
 
+/// Options of `run` that `save` always refuses, beside those of other labs.
+pub const NEVER: [&str; 11] =
+    ["vary", "compare", "precision", "budget", "study", "on", "detach", "dry-run", "format", "metric", "advice"];
+
 /// Options of `save` that say how, and not what, is measured: with a value, and without.
-const HOW: [&str; 7] = ["--out", "--jobs", "--shelf", "--sign", "--trust", "--save", "--advice"];
-const HOW_ALONE: [&str; 4] = ["--verbose", "-v", "--fresh", "--profile"];
+const HOW: [&str; 8] = ["--out", "--jobs", "--shelf", "--verify", "--sign", "--trust", "--save", "--advice"];
+const HOW_ALONE: [&str; 5] = ["--verbose", "-v", "--fresh", "--profile", "--no-callers"];
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     match arguments.verb {
@@ -92,7 +98,7 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
     let words = words(&file)?;
     Baseline::check(&file)?;
     let folder = from_file(&file)?;
-    let profiler = Profiler::available();
+    let profiler = Profiler::available().and_then(|_| run.check_profiled());
     if let Err(reason) = &profiler {
         say!("mountmark: {} will have figures alone, and a check names no cause: {reason:#}", file.display());
     }
@@ -121,6 +127,10 @@ fn save(Save { file, mut run }: Save) -> Result<u8> {
 fn check(arguments: &Check) -> Result<u8> {
     common::format_of::<Gate>(arguments.format.as_deref())?;
     let also = written::also::<Gate>(&arguments.also, &Gate::STARTS)?;
+    // What an earlier check said is not what this one says, whatever becomes of it.
+    for (path, _) in also.iter().filter(|(path, _)| path.is_file()) {
+        fs::write(path, "").with_context(|| format!("cannot write {}", path.display()))?;
+    }
     run::check_jobs(arguments.jobs)?;
     let baseline = Baseline::read(&arguments.file)?;
     let file = arguments.file.canonicalize().context("the baseline's file is gone")?;
@@ -131,6 +141,7 @@ fn check(arguments: &Check) -> Result<u8> {
     });
     let old = old.transpose()?;
     let store = StoreOptions { out: Some(std::path::absolute(arguments.store.folder())?) };
+    let shelf = arguments.shelf.clone().with_whole_paths()?;
     let stop = Stop::on_signals()?;
     // Without a profile of before, one of now explains nothing.
     let profiled = (baseline.has_ledgers() || old.is_some()) && Profiler::available().is_ok();
@@ -138,7 +149,9 @@ fn check(arguments: &Check) -> Result<u8> {
         env::set_current_dir(folder).map_err(|error| {
             WrongUse(format!("{}: its command is given in {}: {error}", arguments.file.display(), folder.display()))
         })?;
-        run::of_words(&baseline.words, profiled, arguments.jobs, &store)
+        let words = kept(baseline.words.iter().cloned());
+        run::of_words(&words, profiled, arguments.jobs, (&shelf, &store))
+            .with_context(|| format!("{}", arguments.file.display()))
     };
     let now = match measured(&here)? {
         Ok(now) => now,
@@ -146,7 +159,13 @@ fn check(arguments: &Check) -> Result<u8> {
     };
     let before = match &old {
         Some(old) => match measured(old)? {
-            Ok(run) => run,
+            Ok(before) => {
+                if let Some((_, sentence)) = common::other_work(&before, &now) {
+                    say!("mountmark: {sentence}");
+                    return Ok(common::CANNOT_RUN);
+                }
+                before
+            }
             Err(code) => return Ok(code),
         },
         None => {
@@ -160,7 +179,7 @@ fn check(arguments: &Check) -> Result<u8> {
             baseline.run(&now)
         }
     };
-    let found = changes(&before, &now, None, &mountmark_findings::Options::default());
+    let found = changes(&before, &now, None, &mountmark_findings::Options::of_gate(arguments.fail_on));
     if !found.is_judged() {
         say!("mountmark: nothing could be judged: {}", unjudged(&found));
         return Ok(common::CANNOT_RUN);
@@ -207,7 +226,9 @@ fn causes(
     };
     let is_kept = before.id.as_str() == baseline.run(now).id.as_str();
     if is_kept && !baseline.has_ledgers() && !found.beyond(limit).is_empty() {
-        bail!("the file has no profiles; save it anew where the emulator can profile, which is QEMU 10");
+        bail!(
+            "the file has no profiles; save it anew, of one kernel and machine, where the emulator can profile, which is QEMU 10"
+        );
     }
     let Some(after) = ledgers(now, store, stop, &is_wanted)? else { return Ok(None) };
     let measured = if is_kept { Some(Vec::new()) } else { ledgers(before, store, stop, &is_wanted)? };
@@ -307,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_says_how_is_measured_is_not_kept() {
-        let words = "--fs ext4 --save tool.toml --jobs=2 --advice=a.json --fresh --with ./tool -- ./tool --save x";
+        let words = "--fs ext4 --save tool.toml --jobs=2 --advice=a.json --fresh --profile --no-callers --with ./tool -- ./tool --save x";
         let kept = kept(words.split(' ').map(str::to_owned));
         assert_eq!(kept.join(" "), "--fs ext4 --with ./tool -- ./tool --save x");
     }

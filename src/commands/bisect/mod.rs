@@ -21,7 +21,7 @@ use super::why::{self, Looked, ProfileOptions, Wanted};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 use crate::work_options::WorkOptions;
-use trial::{Journal, Trial};
+use trial::{Journal, Trial, whole};
 
 /// Find the kernel, or the commit of a kernel's source, at which a task became slower, and explain why
 #[derive(Args)]
@@ -248,7 +248,7 @@ fn tell(arguments: &Arguments, journal: Journal, pair: [usize; 2], hidden: Vec<S
         hidden,
     };
     let explanations = looked.as_ref().map(|looked| looked.explanations()).unwrap_or_default();
-    let answer = looked.as_ref().map(|looked| looked.answer(&runs, &task, None, &explanations));
+    let answer = looked.as_ref().map(|looked| looked.answer(&runs, whole(&runs[0], &task), None, &explanations));
     let bisected = Bisected { found: &found, runs: [&runs[0], &runs[1]], why: answer.as_ref() };
     common::show(&bisected, arguments.format.as_deref())?;
     Ok(if found.hidden.is_empty() { common::DONE } else { common::FAILED })
@@ -262,6 +262,7 @@ fn not_told<T>(reason: &str) -> Option<T> {
 /// Where the time of the task went before and after. Of commits only profiles in the store can tell.
 fn look(runs: &[RunRecord], trial: &Trial) -> Result<Looked> {
     let Trial { task, store, stop, silence_limit, profile: kept, .. } = *trial;
+    let task = whole(&runs[0], task);
     let (chosen, _) = why::pair([&runs[0], &runs[1]], task, &[], 0)?;
     let wanted = chosen.map(|chosen| Wanted::of(store, chosen, vec![task]));
     let wanted: Vec<Wanted> = wanted.into_iter().collect::<Result<_>>()?;

@@ -52,7 +52,7 @@ impl Trial<'_> {
             // A guest's last words are lines; a reason is one.
             Err(error) => Ok(Said::Skipped(format!("{error:#}").lines().map(str::trim).collect::<Vec<_>>().join("; "))),
             Ok(Said::Measured(run)) => {
-                let unfit = one(&run, self.task, &self.configuration.name, 0).err();
+                let unfit = one(&run, whole(&run, self.task), &self.configuration.name, 0).err();
                 Ok(unfit.map_or(Said::Measured(run), |reason| Said::Skipped(format!("{reason:#}"))))
             }
             said => said,
@@ -182,9 +182,31 @@ impl<'a> Journal<'a> {
     }
 }
 
+/// What is measured and explained of a run's task: the whole that it is a part of, or itself.
+pub fn whole<'a>(run: &'a RunRecord, task: &'a str) -> &'a str {
+    let mut tasks = run.plan.cells.iter().flat_map(|cell| cell.tasks.iter());
+    tasks.find(|own| own.id == task).and_then(|own| own.part_of.as_deref()).unwrap_or(task)
+}
+
 /// What a run's task is judged by; else the time that it took.
 fn judged(run: &RunRecord, task: &str) -> &'static Metric {
     let found = mountmark_findings::findings(run, &mountmark_findings::Options::default());
     let found = found.tasks.iter().find(|known| known.id == task);
     found.and_then(|task| task.shown()).map_or(&Metric::DURABLE, |shown| shown.metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use mountmark_model::Task;
+
+    use super::*;
+
+    #[test]
+    fn a_part_is_measured_with_its_whole() {
+        let mut run = crate::commands::resume::tests::run(&[0]);
+        let mut cell = run.plan.cells[0].whole();
+        cell.tasks.push(Task { id: "tps".into(), part_of: Some("a".into()), ..Task::default() });
+        run.plan.cells[0] = cell.into();
+        assert_eq!(["a", "tps", "mkfs"].map(|task| whole(&run, task)), ["a", "a", "mkfs"]);
+    }
 }

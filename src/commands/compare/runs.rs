@@ -12,15 +12,15 @@ use crate::common::{self, WrongUse};
 /// Options of the comparison of two runs.
 #[derive(Args)]
 pub struct Options {
-    /// Exit with 1 when a regression larger than this is shown, or a task of the earlier run has no figure, in all repeats or in some:
-    /// 5%, 0.05
+    /// Exit with 1 when a regression larger than this is shown, or a task of both has no figure any more, in all repeats or in
+    /// some: 5%, 0.05
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["study", "claims", "agreement"])]
     fail_on: Option<f64>,
     /// Compare this metric alone; otherwise those that tasks are judged by
     #[arg(long, value_name = "METRIC", conflicts_with_all = ["study", "claims", "agreement"])]
     metric: Option<String>,
-    /// Compare runs of different suites, scales or corpora all the same; with --claims, judge claims about other suites and
-    /// machines too
+    /// Compare runs of different suites, works, scales or corpora all the same; with --claims, judge claims about other suites
+    /// and machines too
     #[arg(long)]
     pub anyway: bool,
 }
@@ -49,7 +49,8 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
         return Err(WrongUse(format!("both are run {}: name two runs", before.name())).into());
     }
     let reasons = other_work(&before, &after, *anyway)?;
-    let found = changes(&before, &after, metric, &mountmark_findings::Options::default());
+    let options = fail_on.map_or_else(mountmark_findings::Options::default, mountmark_findings::Options::of_gate);
+    let found = changes(&before, &after, metric, &options);
     common::show(&mountmark_findings::changes::RunBeside(&found), arguments.format.as_deref())?;
     for reason in reasons {
         say!("mountmark: compared anyway, though {reason}");

@@ -207,7 +207,7 @@ fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -
     let mut cells = Vec::new();
     for configuration in configurations {
         if let Some(reason) = lab.unavailable(configuration)? {
-            bail!(WrongUse(format!("{}: {reason}", configuration.name)));
+            bail!("{}: {reason}", configuration.name);
         }
         let cell = witness_client::cell(configuration, disk, Bytes(asked.disk_size), &asked.workloads);
         lab.prepare(&cell)?;

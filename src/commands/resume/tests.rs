@@ -15,7 +15,7 @@ pub(super) fn machine() -> Machine {
 }
 
 /// Two file systems, two repeats.
-pub(super) fn plan() -> Plan {
+pub(in crate::commands) fn plan() -> Plan {
     let cell = |index: u64| -> PlannedCell {
         let name = FILESYSTEMS[index as usize % 2];
         let filesystem = json!({"name": name, "about": "", "mount_type": name, "modules": [name], "min_size": 1 << 20,
@@ -56,7 +56,7 @@ fn now(cell: &PlannedCell) -> Result<Environment> {
 }
 
 /// A run in which the cells with these indices have ended and named their kernel.
-fn run(ended: &[usize]) -> RunRecord {
+pub(in crate::commands) fn run(ended: &[usize]) -> RunRecord {
     let plan = plan();
     let cells = ended.iter().map(|index| {
         let cell = &plan.cells[*index];

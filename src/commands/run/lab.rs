@@ -191,7 +191,12 @@ impl LabOptions {
         let changes: Vec<String> = self.given.texts(&guest::IF).collect();
         match changes.is_empty() {
             true => disk,
-            false => Some(format!("{}:{}", disk.unwrap_or_default(), changes.join("+"))),
+            false => {
+                let disk = disk.unwrap_or_default();
+                // It may have changes of its own already.
+                let is_changed = disk.rsplit_once(':').is_some_and(|(_, behind)| behind.contains('='));
+                Some(format!("{disk}{}{}", if is_changed { '+' } else { ':' }, changes.join("+")))
+            }
         }
     }
 
@@ -277,6 +282,14 @@ impl LabOptions {
         (one, factors)
     }
 
+    /// Refuses guests of several kernels or machines, into which no profiler looks.
+    pub fn check_one_computer(&self) -> Result<()> {
+        match self.crossed().1.iter().find(|factor| factor.option != guest::DISK.name) {
+            Some(factor) => bail!("profiles are of one {}, and there are several", factor.option),
+            None => Ok(()),
+        }
+    }
+
     /// What the lab is told, with `machine` for guests.
     pub fn options(&self, machine: &Machine) -> Options {
         Options { module_sources: catalogue::module_sources(), ..Options::of(&self.given, machine) }
@@ -315,3 +328,6 @@ impl LabOptions {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

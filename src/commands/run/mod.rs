@@ -175,6 +175,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         if arguments.work.is_command() {
             bail!(WrongUse(format!("--study {study} has suites of its own; leave it or the command away")));
         }
+        arguments.work.refuse_without_command()?;
+        let given = [("--compare", arguments.work.is_compared()), ("--advice", arguments.advice.is_some())];
+        refuse_first(&given, "a study has runs of its own; leave it or --study away")?;
         return repeat::run(&arguments, study);
     }
     let answer = arguments.advice.as_deref().map(Answer::load).transpose()?;
@@ -255,19 +258,30 @@ pub fn check_one_answer(words: &[String], work: &WorkOptions, shelf: &ShelfOptio
 ///
 /// # Errors
 /// Words that are none of `run`.
-pub fn of_words(words: &[String], profiled: bool, jobs: Option<usize>, store: &StoreOptions) -> Ended<RunRecord> {
+pub fn of_words(
+    words: &[String],
+    profiled: bool,
+    jobs: Option<usize>,
+    (shelf, store): (&ShelfOptions, &StoreOptions),
+) -> Ended<RunRecord> {
     let words = std::iter::once("run").chain(words.iter().map(String::as_str));
     let Line { mut arguments } = Line::try_parse_from(words).map_err(|error| WrongUse(error.to_string()))?;
     arguments.refuse_for_baseline()?;
     // Files of before keep --save: a check writes no suite.
     arguments.work = arguments.work.unsaved();
-    arguments.set_profiled(profiled);
+    arguments.set_profiled(profiled && arguments.lab.check_one_computer().is_ok());
     arguments.jobs = jobs;
+    arguments.shelf = shelf.clone();
     arguments.store = store.clone();
     unseen(&arguments, &common::own_command_line())
 }
 
 impl Arguments {
+    /// Why a profiler cannot look into the guests.
+    pub fn check_profiled(&self) -> Result<()> {
+        self.lab.check_one_computer()
+    }
+
     /// With the profiler or without. Returns where the run is kept.
     pub fn set_profiled(&mut self, profiled: bool) -> StoreOptions {
         self.lab = self.lab.clone().with_profiler(profiled);

@@ -180,7 +180,7 @@ fn filled(arguments: &Arguments, again: &Repeated) -> Arguments {
     own.fs = again.filesystems.clone();
     own.lab.given = own.lab.given.with(&MACHINE, &again.machine);
     own.disk_size = again.disk_size.map(common::whole_pages);
-    own.scale = Some(again.scale.clone());
+    own.scale = again.own_scale().cloned();
     own.repeat = again.repeats;
     own.vary = again.vary.clone().into_iter().collect();
     // Each point of the study's own range is measured equally often.

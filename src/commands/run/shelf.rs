@@ -105,6 +105,15 @@ impl ShelfOptions {
         ShelfOptions { since: Some(Timestamp::now().0), ..self }
     }
 
+    /// With whole paths, for a command that goes to another folder.
+    pub fn with_whole_paths(mut self) -> Result<ShelfOptions> {
+        let GivenShelves { shelf, sign, trust, .. } = &mut self.given;
+        for path in shelf.iter_mut().chain(sign).chain(trust) {
+            *path = std::path::absolute(&path)?;
+        }
+        Ok(self)
+    }
+
     /// As arguments.
     pub fn words(&self) -> Vec<String> {
         let shelves = self.given.shelf.iter().map(|path| ("--shelf", path));

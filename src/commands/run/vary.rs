@@ -31,6 +31,9 @@ pub fn asked(
         [one] => Some(one),
         [one, other, ..] => bail!(WrongUse(twice(one, other))),
     };
+    if text.is_some_and(|text| mountmark_plan::varies_scale(text)) && arguments.scale.is_some() {
+        bail!(WrongUse("--vary scale: --scale gives it one value; leave one of the two away".into()));
+    }
     let vary = text.map(|text| mountmark_plan::vary(catalogue, options, text)).transpose()?;
     let points = vary.as_ref().map_or(1, |vary| vary.points.len());
     let cells = points.saturating_mul(configurations).saturating_mul(sides).saturating_mul(options.repeats as usize);

@@ -101,6 +101,12 @@ pub fn work(arguments: &Arguments, limits: Limits) -> Result<u8> {
     stop.or(ended, Err(stop.code())).map(|code| code.unwrap_or_else(|code| code))
 }
 
+/// Options that a worker always refuses.
+pub const NOT_FOR_WORKERS: [&str; 12] = [
+    "study", "precision", "budget", "dry-run", "format", "metric", "advice", "on", "detach", "fresh", "verify",
+    "profile",
+];
+
 /// Refuses options that nothing would come of.
 fn refuse(arguments: &Arguments) -> Result<()> {
     arguments.refuse_printing("a worker prints no figures; the run over its shelf does, and takes this")?;

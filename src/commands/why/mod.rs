@@ -75,6 +75,12 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             Err(code) => return Ok(code),
         },
         false => {
+            arguments.work.refuse_without_command()?;
+            if arguments.work.is_compared() {
+                bail!(WrongUse(
+                    "--compare: a run has its cells; say what to measure: a command, after --, or a --suite".into()
+                ));
+            }
             let names = if arguments.runs.is_empty() { vec!["latest".to_owned()] } else { arguments.runs.clone() };
             (names.iter().map(|name| arguments.store.load(name)).collect::<Result<_>>()?, arguments.fs.clone())
         }

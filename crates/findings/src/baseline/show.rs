@@ -84,6 +84,7 @@ fn blocks(gate: &Gate) -> Vec<Block> {
         let rows = moved.iter().map(|change| row(change));
         out.push(Block::Table(Table::new(TABLE, rows, 3, Last::Repeated)));
     }
+    out.extend(say::of_one_run(gate.changes).into_iter().map(Block::Item));
     out.extend(gate.causes.iter().map(|cause| Block::Item(cause.sentence.clone())));
     out
 }

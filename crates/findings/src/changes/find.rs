@@ -74,7 +74,8 @@ pub struct Change {
     /// Confidence interval of `ratio`; `None` with one repeat.
     pub interval: Option<Interval>,
     /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
-    /// Negative where it is better; infinite from 0 in all repeats on.
+    /// Negative where it is better; infinite from 0 in all repeats on, which JSON has as `inf` in quotes.
+    #[serde(serialize_with = "or_infinite")]
     pub worse: Option<f64>,
     /// Where it failed in the later run: repeats of which the earlier run has a figure, or, with another seed, more of all
     /// repeats than in the earlier run.
@@ -82,6 +83,14 @@ pub struct Change {
     /// The groups of the figures before and after, if they fall into groups.
     pub dependences: [Option<Dependence>; 2],
     pub outcome: ChangeOutcome,
+}
+
+/// JSON has no number that is infinite, and `null` would be one that is not known.
+fn or_infinite<S: serde::Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) if value.is_infinite() => serializer.collect_str(value),
+        other => other.serialize(serializer),
+    }
 }
 
 /// Verdict on a change, in the order of reports.
@@ -304,7 +313,7 @@ impl Row {
             (None, Some(_), _) => ChangeOutcome::New,
             _ if !change.failures.is_empty() => ChangeOutcome::LostInSome,
             (_, _, Some(worse)) if is_shown && matters && worse > 0.0 => ChangeOutcome::Regression,
-            (_, _, Some(_)) if is_shown && matters => ChangeOutcome::Improvement,
+            (_, _, Some(worse)) if is_shown && matters && worse < 0.0 => ChangeOutcome::Improvement,
             _ if self.single || tested.is_some() => ChangeOutcome::NoDifferenceShown,
             _ => ChangeOutcome::NotJudged,
         };

@@ -2,7 +2,7 @@
 
 use mountmark_document::number::{and, and_more, interval, percent};
 use mountmark_model::conditions::Way;
-use mountmark_model::heading;
+use mountmark_model::{counted, heading};
 use mountmark_stats::summary::Summary;
 
 use crate::changes::find::differences::Incomparable;
@@ -85,12 +85,22 @@ pub(crate) fn remarks(changes: &TwoRuns) -> Vec<String> {
     changes.remarks.iter().map(|remark| self::remark(changes, remark)).collect()
 }
 
+/// What only one of the runs has: no gate looks at it.
+pub(crate) fn of_one_run(changes: &TwoRuns) -> Vec<String> {
+    let is_it = |remark: &&ChangeRemark| matches!(remark, ChangeRemark::Only { .. } | ChangeRemark::OnlyTasks { .. });
+    changes.remarks.iter().filter(is_it).map(|remark| self::remark(changes, remark)).collect()
+}
+
 fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
     let whose = |later: &bool| if *later { "later" } else { "earlier" };
     match remark {
         ChangeRemark::NothingInCommon => "The runs have no configuration in common: there is nothing to compare.".into(),
         ChangeRemark::Only { later, configurations } => {
             format!("Only the {} run has {}.", whose(later), and(configurations.iter().cloned()))
+        }
+        ChangeRemark::OnlyTasks { later, tasks } => {
+            let all = and_more(tasks.iter().cloned(), tasks.len(), NAMED);
+            format!("Only the {} run has {}, of which nothing is compared: {all}.", whose(later), counted(tasks.len(), "task"))
         }
         ChangeRemark::Skipped { configuration, reason } => format!("The later run skipped {}: {reason}", heading(configuration)),
         ChangeRemark::FailedInSome(failed) => {
@@ -144,6 +154,9 @@ pub fn incomparable(reason: &Incomparable) -> String {
     match reason {
         Incomparable::Suites(one, other) => format!("the suites differ: {one} and {other}"),
         Incomparable::Scales(one, other) => format!("the scales differ: {one} and {other}"),
+        Incomparable::Works(tasks) => {
+            format!("they do other work under one name: {}", and_more(tasks.iter().cloned(), tasks.len(), NAMED))
+        }
         Incomparable::Corpora(one, other) => format!("the corpora differ: {one} and {other}"),
         Incomparable::Contents { corpus, seed } => {
             format!("the corpora differ in their contents, though both are called {corpus} and have seed {seed}")

@@ -19,7 +19,7 @@ use mountmark_stats::summary::mean;
 use serde::Serialize;
 
 use crate::effects::find::curves::LevelCurve;
-use crate::effects::find::lacking::main_series;
+use crate::effects::find::lacking::{is_speed, main_series};
 use crate::effects::find::orders::LevelOrders;
 use crate::figures::find::series::{Figures, Series, log_ratios};
 use crate::options::Options;
@@ -38,6 +38,9 @@ pub struct Effects {
     /// How speed moves over factors of three levels or more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<LevelCurve>,
+    /// Tasks that are judged by what is no speed, such as bytes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub no_speeds: Vec<String>,
 }
 
 /// A factor, and its levels in the user's order.
@@ -116,14 +119,14 @@ pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Opti
     if !design.is_crossed(plan) {
         return None;
     }
-    let mut found = Vec::new();
-    let mut of_tasks = Vec::new();
+    let (mut found, mut of_tasks, mut no_speeds) = (Vec::new(), Vec::new(), Vec::new());
     for (task, series) in main_series(figures) {
         of_tasks.push((Some(task.to_owned()), design.measured(series)));
+        no_speeds.extend((!is_speed(series)).then(|| task.to_owned()));
     }
-    if of_tasks.len() > 1 {
-        let all: Vec<&Measured> = of_tasks.iter().map(|(_, measured)| measured).collect();
-        let together = together(&all);
+    if of_tasks.len() > no_speeds.len() + 1 {
+        let speeds = of_tasks.iter().zip(main_series(figures)).filter(|(_, (_, series))| is_speed(series));
+        let together = together(&speeds.map(|((_, measured), _)| measured).collect::<Vec<_>>());
         of_tasks.push((None, together));
     }
     let (mut keys, mut contrasts) = (Vec::new(), Vec::new());
@@ -148,7 +151,7 @@ pub(crate) fn effects(plan: &Plan, figures: &Figures, options: &Options) -> Opti
     lacking::note(&design, figures, &mut found);
     let orders = orders::orders(&design, figures, options);
     let curves = curves::curves(&design, figures, options);
-    (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found, orders, curves })
+    (!found.is_empty()).then_some(Effects { factors: design.factors, tasks: found, orders, curves, no_speeds })
 }
 
 /// An effect, of which blocks have one logarithm of a ratio each.

@@ -20,6 +20,13 @@ pub(crate) const OVER: &str = "How much faster a level is than the factor's firs
      the pairs of configurations that differ in the factor alone and have figures. Brackets: no difference is shown. ≠: shown to be another than \
      in the first of these columns for its factor.";
 
+/// What else stands there; `None` if all figures are speeds.
+pub(crate) fn no_speeds(effects: &Effects) -> Option<String> {
+    let names = and_more(effects.no_speeds.iter().cloned(), effects.no_speeds.len(), MOST);
+    (!effects.no_speeds.is_empty())
+        .then(|| format!("Judged by another figure than a speed, where + is better, and not among all tasks: {names}."))
+}
+
 /// `+8.1 %`, in brackets if it is not shown.
 pub(crate) fn gain(gain: &Gain) -> String {
     let text = signed(gain.ratio);
@@ -53,13 +60,15 @@ fn place(effects: &Effects, at: &EffectAt) -> String {
     format!("{word} {}", level(effects, at.factor, at.level))
 }
 
-/// `is 8.1 % faster`.
-fn speed(gain: &Gain) -> String {
+/// `is 8.1 % faster` in a task, or in all; `better` where the task is judged by what is no speed.
+fn speed(effects: &Effects, task: Option<&str>, gain: &Gain) -> String {
+    let is_speed = task.is_none_or(|task| effects.no_speeds.iter().all(|other| other != task));
+    let [good, more, less] = if is_speed { ["fast", "faster", "slower"] } else { ["good", "better", "worse"] };
     match gain.ratio {
         _ if !gain.shown => "is not shown to differ".into(),
-        many if many >= 2.0 => format!("is {many:.1} times as fast"),
-        more if more >= 1.0 => format!("is {:.1} % faster", 100.0 * (more - 1.0)),
-        less => format!("is {:.1} % slower", 100.0 * (1.0 - less)),
+        many if many >= 2.0 => format!("is {many:.1} times as {good}"),
+        above if above >= 1.0 => format!("is {:.1} % {more}", 100.0 * (above - 1.0)),
+        below => format!("is {:.1} % {less}", 100.0 * (1.0 - below)),
     }
 }
 
@@ -67,13 +76,13 @@ fn speed(gain: &Gain) -> String {
 pub(crate) fn sentences(effects: &Effects) -> Vec<String> {
     let whole = effects.tasks.iter().find(|task| task.task.is_none());
     let mut out: Vec<String> =
-        whole.iter().flat_map(|task| &task.effects).map(|effect| sentence(effects, effect, "over all tasks")).collect();
+        whole.iter().flat_map(|task| &task.effects).map(|effect| sentence(effects, effect, None)).collect();
     let of_tasks = effects.tasks.iter().filter_map(|task| Some((task.task.as_deref()?, &task.effects)));
     let mut all: Vec<(&str, &Effect)> =
         of_tasks.flat_map(|(task, found)| found.iter().map(move |effect| (task, effect))).collect();
     all.retain(|(_, effect)| effect.gain.shown || effect.at.iter().any(|at| at.differs));
     all.sort_by(|one, other| largest(other.1).total_cmp(&largest(one.1)));
-    out.extend(all.into_iter().take(MOST).map(|(task, effect)| sentence(effects, effect, &format!("in {task}"))));
+    out.extend(all.into_iter().take(MOST).map(|(task, effect)| sentence(effects, effect, Some(task))));
     out
 }
 
@@ -117,9 +126,10 @@ fn of_level(effects: &Effects, found: &LevelOrders) -> Vec<String> {
     let turn = |one: &TurnedOrder| {
         let TurnedOrder { task, one, other, first: before, here: after } = one;
         let [one, other] = [one, other].map(|name| name.split('#').next().unwrap_or_default());
-        let [before, after] = [before, after].map(|gain| speed(gain).replacen("is ", "", 1));
+        let [before, after] = [before, after].map(|gain| speed(effects, Some(task), gain).replacen("is ", "", 1));
         format!("{one} is {before} than {other} with {first}, and {after} with {here}, in {task}.")
             .replace("times as fast than", "times as fast as")
+            .replace("times as good than", "times as good as")
     };
     std::iter::once(capital(&whole)).chain(turned.iter().take(MOST).map(turn)).collect()
 }
@@ -136,7 +146,7 @@ pub(crate) fn opening(effects: &Effects) -> Option<[String; 2]> {
     let all = largest_first(effects, curve.factor);
     let said = |(curve, line, step): &(&LevelCurve, &LevelLine, &Step)| {
         let [from, to] = [step.from, step.to].map(|at| level(effects, curve.factor, at));
-        format!("{} {} from {from} to {to}", line.configuration, became(&step.gain))
+        format!("{} {} from {from} to {to}", line.configuration, became(effects, curve, &step.gain))
     };
     let (title, largest) = match &all[..] {
         [] => (format!("No test is shown to change from one {name} to the next"), String::new()),
@@ -162,8 +172,8 @@ fn of_line(curve: &LevelCurve, said: &dyn Fn(&(&LevelCurve, &LevelLine, &Step)) 
 }
 
 /// `becomes 8.1 % faster`.
-fn became(gain: &Gain) -> String {
-    speed(gain).replacen("is ", "becomes ", 1)
+fn became(effects: &Effects, curve: &LevelCurve, gain: &Gain) -> String {
+    speed(effects, curve.task.as_deref(), gain).replacen("is ", "becomes ", 1)
 }
 
 /// What stands above the curves over a factor.
@@ -221,7 +231,7 @@ pub(crate) fn steps(effects: &Effects, factor: usize) -> Vec<String> {
     };
     let more = if all.len() > MOST { format!("; the {MOST} largest follow") } else { String::new() };
     let step = |(curve, line, step): (&LevelCurve, &LevelLine, &Step)| {
-        let became = became(&step.gain);
+        let became = became(effects, curve, &step.gain);
         let [from, to] = [step.from, step.to].map(|at| level(effects, factor, at));
         format!("{} {became} from {from} to {to}, in {}.", line.configuration, whose(curve))
     };
@@ -235,17 +245,18 @@ fn largest(effect: &Effect) -> f64 {
     shown.map(|gain| libm::log(gain.ratio).abs()).fold(0.0, f64::max)
 }
 
-fn sentence(effects: &Effects, effect: &Effect, whose: &str) -> String {
+fn sentence(effects: &Effects, effect: &Effect, task: Option<&str>) -> String {
     let own = level(effects, effect.factor, effect.level);
     let first = level(effects, effect.factor, 0);
     let differs = effect.at.iter().find(|at| at.differs).map(|at| at.factor);
     let says = match differs {
-        None => speed(&effect.gain),
+        None => speed(effects, task, &effect.gain),
         // It depends: the mean over such places would say nothing.
         Some(factor) => {
             let at = effect.at.iter().filter(|at| at.factor == factor);
-            and(at.map(|at| format!("{} {}", speed(&at.gain), place(effects, at))))
+            and(at.map(|at| format!("{} {}", speed(effects, task, &at.gain), place(effects, at))))
         }
     };
+    let whose = task.map_or("over all tasks".to_owned(), |task| format!("in {task}"));
     capital(&format!("{own} beside {first} {says}, {whose}."))
 }

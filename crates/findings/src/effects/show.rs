@@ -34,6 +34,7 @@ pub(crate) fn beside_first(effects: &Effects) -> Vec<Block> {
     let mut out: Vec<Block> =
         say::sentences(effects).into_iter().chain(say::orders(effects)).map(Block::Item).collect();
     out.push(Block::Text(say::OVER.into()));
+    out.extend(say::no_speeds(effects).map(Block::Text));
     let all = effects.tasks.iter().flat_map(|task| &task.effects);
     let levels: BTreeSet<(usize, usize)> = all.map(|effect| (effect.factor, effect.level)).collect();
     let count = levels.len();

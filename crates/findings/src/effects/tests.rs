@@ -237,3 +237,28 @@ fn two_levels_and_noise_have_no_steps() {
     let found = effects(&noisy[..2], 0.0, vec![factor("build", &["a", "b"])], &["a", "b"]).unwrap();
     assert!(found.curves.is_empty(), "{found:?}");
 }
+
+#[test]
+fn more_bytes_are_worse_and_not_slower() {
+    let mut run: RunRecord = run(&["ext4#a", "ext4#b"], 3);
+    run.plan.factors = vec![factor("build", &["a", "b"])];
+    run.plan.sides = ["a", "b"].map(str::to_owned).to_vec();
+    for cell in &mut run.cells {
+        let value = if cell.configuration == "ext4#a" { 100.0 } else { 125.0 };
+        cell.samples.retain(|sample| sample.task != "002");
+        cell.samples.push(mountmark_model::Sample {
+            task: "002".into(),
+            iteration: 0,
+            metric: mountmark_model::Metric::FIGURE_LESS.id.into(),
+            value,
+        });
+    }
+    let found = crate::findings(&run, &crate::Options::default()).effects.unwrap();
+    assert_eq!(found.no_speeds, ["002"]);
+    assert!(found.tasks.iter().all(|task| task.task.is_some()), "one speed alone has no mean: {found:?}");
+    assert_eq!(
+        say::sentences(&found),
+        ["Build b beside build a is 50.0 % slower, in 001.", "Build b beside build a is 20.0 % worse, in 002."]
+    );
+    assert!(say::no_speeds(&found).unwrap().ends_with("and not among all tasks: 002."));
+}

@@ -114,6 +114,11 @@ pub(crate) fn robustness(run: &RunRecord, figures: &Figures, family: &Family, op
     if !run.plan.lab.capabilities().exact_clock || figures.configurations.len() < 2 {
         return None;
     }
+    let known = match &asked.work[..] {
+        [] => Known::Nothing,
+        all if all.iter().all(|cell| cell.tasks.is_none()) => Known::Older,
+        _ => Known::Classes,
+    };
     let work = Worked::of(run, figures, asked);
     let mut server: Option<(f64, f64)> = None;
     let mut tasks = Vec::new();
@@ -134,16 +139,12 @@ pub(crate) fn robustness(run: &RunRecord, figures: &Figures, family: &Family, op
             let share = times[Work::Server as usize] / times.iter().sum::<f64>();
             server = Some(server.map_or((share, share), |(low, high)| (low.min(share), high.max(share))));
         }
-        if !pairs.is_empty() {
+        // Where other tasks have profiles, one without them has orders that could not be asked.
+        if !pairs.is_empty() || known == Known::Classes && !ordered.is_empty() {
             let unasked = ordered.len() - pairs.len();
             tasks.push(TaskOrders { task: task.id.clone(), step: task.step, pairs, unasked });
         }
     }
-    let known = match &asked.work[..] {
-        [] => Known::Nothing,
-        all if all.iter().all(|cell| cell.tasks.is_none()) => Known::Older,
-        _ => Known::Classes,
-    };
     Some(Robustness { costs: asked.costs.clone(), known, tasks, server: server.filter(|(_, high)| *high > 0.0) })
 }
 

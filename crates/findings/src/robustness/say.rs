@@ -73,6 +73,8 @@ pub(crate) fn verdict(findings: &Findings, task: &TaskFindings) -> String {
     let said = of_asked(findings, all, &turning);
     match orders.unasked {
         0 => said,
+        1 if all == 0 => " Its order could not be asked.".into(),
+        more if all == 0 => format!(" Its {more} orders could not be asked."),
         1 => format!("{said} 1 more order could not be asked."),
         more => format!("{said} {more} more orders could not be asked."),
     }
@@ -80,6 +82,7 @@ pub(crate) fn verdict(findings: &Findings, task: &TaskFindings) -> String {
 
 fn of_asked(findings: &Findings, all: usize, turning: &[&PairOrder]) -> String {
     match (all, turning) {
+        (0, _) => String::new(),
         (1, []) => format!(" The order holds {EVERY}."),
         (1, [pair]) => format!(" The order {}.", turns(&pair.survival)),
         (_, []) => format!(" All {all} orders hold {EVERY}."),

@@ -29,7 +29,6 @@ pub static KERNEL: LabOption = LabOption {
     elsewhere: NO_GUEST,
 };
 
-/// The host lab has it too, about its agent.
 pub static SILENCE_LIMIT: LabOption = LabOption {
     name: "silence-limit",
     value: "SECONDS",
@@ -37,7 +36,7 @@ pub static SILENCE_LIMIT: LabOption = LabOption {
     help: "Seconds of wall time that a guest may be silent before it counts as hung",
     with: None,
     against: &[],
-    elsewhere: "--silence-limit is of labs with an agent, which the {lab} lab has not",
+    elsewhere: "--silence-limit is about guests, which the {lab} lab has not",
 };
 
 pub static DISK: LabOption = LabOption {

@@ -18,6 +18,12 @@ const ENGINE: &str = "\n[[task]]\nid = \"w\"\ntitle = \"w\"\n[task.workload]\nfi
     [[task.workload.phases]]\nname = \"a\"\nwhat = \"write-file\"\n[[task.workload.phases]]\nname = \"b\"\nwhat = \"read-file\"\nblock = \"1 MiB\"\nthreads = 4\n";
 
 #[test]
+fn files_have_one_size_or_several() {
+    let both = ENGINE.replace("size = \"8 KiB\"", "size = \"8 KiB\", sizes = { uniform = { min = 1, max = 1048576 } }");
+    has_fault(&both, "its files have size and sizes: keep one of them");
+}
+
+#[test]
 fn a_task_has_one_kind_of_work() {
     let head = "\n[[task]]\nid = \"a\"\ntitle = \"a\"\n";
     has_fault(head, "run is empty; give the command to time, or fio, workload or part_of");

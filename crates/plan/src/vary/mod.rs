@@ -15,6 +15,11 @@ use crate::plan::{Changed, planned};
 use crate::{Catalogue, Options, PlanError, Realise, Result};
 use range::{Kind, Range};
 
+/// Whether `text`, the value of `--vary`, is a range of scales.
+pub fn varies_scale(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| name.trim() == Vary::SCALE)
+}
+
 /// The points of `text`, the value of `--vary`, for the suite and computer of `options`.
 ///
 /// # Errors

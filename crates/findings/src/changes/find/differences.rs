@@ -84,18 +84,21 @@ const NAMED: [Named; 5] = [
         gathered(alike.flat_map(|cell| &cell.parameters).map(|(name, value)| (name.clone(), value.to_string())))
     }),
     ("what is done before", |run| of_tasks(run, |task| task.prepare.clone().unwrap_or("nothing".into()))),
-    ("work of", |run| {
-        of_tasks(run, |task| {
-            let workload = task.workload.as_ref().and_then(|workload| serde_json::to_string(workload).ok());
-            let all = [Some(task.run.clone()), task.program.clone(), task.fio.clone(), workload];
-            all.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
-        })
-    }),
+    ("work of", works),
     ("options of", |run| {
         let names = run.plan.cells.iter().map(|cell| &cell.configuration.name).collect::<BTreeSet<_>>();
         names.into_iter().map(|name| (name.clone(), options(run, name))).collect()
     }),
 ];
+
+/// What each task does.
+fn works(run: &RunRecord) -> BTreeMap<String, String> {
+    of_tasks(run, |task| {
+        let workload = task.workload.as_ref().and_then(|workload| serde_json::to_string(workload).ok());
+        let all = [Some(task.run.clone()), task.program.clone(), task.fio.clone(), workload];
+        all.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+    })
+}
 
 /// Of each task, by its name, what `text` says of it.
 fn of_tasks(run: &RunRecord, text: impl Fn(&Task) -> String) -> BTreeMap<String, String> {
@@ -180,6 +183,8 @@ fn list(options: &[String]) -> String {
 pub enum Incomparable {
     Suites(String, String),
     Scales(Scale, Scale),
+    /// Tasks of one name do other work.
+    Works(Vec<String>),
     Corpora(String, String),
     /// Corpora of one name and seed differ in their bytes.
     Contents {
@@ -190,7 +195,7 @@ pub enum Incomparable {
 
 /// Why the figures of the two runs are not of the same work; empty if they are.
 ///
-/// Suite, scale and corpus must be equal. With one seed the corpora must be equal byte for byte; with several seeds
+/// Suite, scale, what tasks of one name do, and corpus must be equal. With one seed the corpora must be equal byte for byte; with several seeds
 /// only their definition must be. What a user brings may differ: that is what is compared then.
 pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> {
     let mut out = Vec::new();
@@ -200,6 +205,12 @@ pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> 
     }
     if one.scale != other.scale {
         out.push(Incomparable::Scales(one.scale, other.scale));
+    }
+    if one.suite == other.suite {
+        let (earlier, later) = (works(before), works(after));
+        let is_other = |(task, work): &(&String, &String)| later.get(*task).is_some_and(|other| other != *work);
+        let tasks: Vec<String> = earlier.iter().filter(is_other).map(|(task, _)| task.clone()).collect();
+        out.extend((!tasks.is_empty()).then_some(Incomparable::Works(tasks)));
     }
     if brings(before) && brings(after) {
         return out;
@@ -248,6 +259,14 @@ mod tests {
         let more = after(|cell| *cell.parameters.get_mut("N").unwrap() = 9);
         assert_eq!(more, one("parameter N", "7", "9"));
         assert_eq!(after(|cell| cell.tasks[0].run = "touch b".into()), one("work of sh", "touch a", "touch b"));
+        let mut other = before.clone();
+        let mut cell = other.plan.cells[0].whole();
+        cell.tasks[0].prepare = Some("sync".into());
+        other.plan.cells = vec![cell.clone().into()];
+        assert_eq!(incomparable(&before, &other), []);
+        cell.tasks[0].run = "touch b".into();
+        other.plan.cells = vec![cell.into()];
+        assert_eq!(incomparable(&before, &other), [Incomparable::Works(vec!["sh".into()])]);
         let prepared = after(|cell| cell.tasks[0].prepare = Some("sync".into()));
         assert_eq!(prepared, one("what is done before sh", "nothing", "sync"));
     }

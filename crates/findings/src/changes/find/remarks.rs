@@ -4,7 +4,7 @@ use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
 use crate::changes::find::{Change, ChangeOutcome, Comparison, matched};
-use crate::figures::find::series::Figures;
+use crate::figures::find::series::{Figures, Task};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeRemark {
@@ -15,6 +15,12 @@ pub enum ChangeRemark {
         /// Whether the later run has them, otherwise the earlier.
         later: bool,
         configurations: Vec<String>,
+    },
+    /// Only one run has these tasks.
+    OnlyTasks {
+        /// As in `Only`.
+        later: bool,
+        tasks: Vec<String>,
     },
     /// The later run skipped a configuration of the earlier one.
     Skipped {
@@ -98,6 +104,12 @@ pub(crate) fn remarks(
         if !configurations.is_empty() && !matched.iter().any(is_other) {
             out.push(ChangeRemark::Only { later, configurations });
         }
+    }
+    for (later, these, those) in [(false, old, new), (true, new, old)] {
+        // A step without any figure is missing, and is a figure that is lost or new.
+        let is_only = |task: &&Task| !task.step && those.tasks.iter().all(|other| other.id != task.id);
+        let tasks: Vec<String> = these.tasks.iter().filter(is_only).map(|task| task.id.clone()).collect();
+        out.extend((!tasks.is_empty()).then_some(ChangeRemark::OnlyTasks { later, tasks }));
     }
     let lost = after.plan.skipped.iter().filter(|(name, _)| old.configurations.contains(name)).cloned();
     out.extend(lost.map(|(configuration, reason)| ChangeRemark::Skipped { configuration, reason }));

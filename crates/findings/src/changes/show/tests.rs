@@ -151,3 +151,55 @@ fn every_format_names_the_repeats_that_failed() {
     let csv = written(&RunBeside(&found), "csv", 100);
     assert!(csv.lines().nth(1).unwrap().ends_with(",lost-in-some"), "{csv}");
 }
+
+/// A run, and one in which task 001 takes `times` as long.
+fn slower(times: f64) -> (RunRecord, RunRecord) {
+    let before = run(&["ext4"], 3);
+    let mut after = before.clone();
+    for cell in &mut after.cells {
+        cell.samples.iter_mut().filter(|(sample, _)| sample.task == "001").for_each(|(_, value)| *value *= times);
+    }
+    (before, after)
+}
+
+#[test]
+fn what_is_beyond_a_small_limit_fails_the_gate() {
+    let beyond = |times: f64, limit: f64| {
+        let (before, after) = slower(times);
+        find::changes(&before, &after, None, &Analysis::of_gate(limit)).beyond(limit).len()
+    };
+    assert_eq!([beyond(1.008, 0.005), beyond(1.008, 0.02), beyond(1.004, 0.005)], [1, 0, 0]);
+    assert_eq!([beyond(1.0, 0.0), beyond(1.001, 0.0), beyond(0.5, 0.0)], [0, 1, 0]);
+    let (before, after) = slower(1.0);
+    let same = find::changes(&before, &after, None, &Analysis::of_gate(0.0)).changes;
+    assert!(same.iter().all(|change| change.outcome == ChangeOutcome::NoDifferenceShown));
+}
+
+#[test]
+fn a_task_that_one_run_alone_has_is_named() {
+    let (before, mut after) = slower(1.0);
+    let rename = |id: &mut String| *id = "renamed".into();
+    after.plan.tasks.iter_mut().filter(|(id, _)| id == "001").for_each(|(id, _)| rename(id));
+    for cell in &mut after.cells {
+        cell.samples.retain(|sample| sample.task != "001");
+    }
+    let text = text(&before, &after, "table").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Only the earlier run has 1 task, of which nothing is compared: 001."), "{text}");
+    assert!(text.contains("Only the later run has 1 task, of which nothing is compared: renamed."), "{text}");
+    let changes = find::changes(&before, &after, None, &Analysis::default());
+    let gate = crate::baseline::Gate { changes: &changes, limit: 0.02, causes: &[] };
+    assert!(written(&gate, "markdown", 200).contains("Only the earlier run has 1 task"));
+}
+
+#[test]
+fn json_tells_what_is_infinite_from_what_is_not_known() {
+    let (before, after) = slower(1.0);
+    let mut change = find::changes(&before, &after, None, &Analysis::default()).changes.remove(0);
+    let mut worse = |value: Option<f64>| {
+        change.worse = value;
+        serde_json::to_value(&change).unwrap()["worse"].clone()
+    };
+    assert_eq!(worse(Some(f64::INFINITY)), "inf");
+    assert_eq!(worse(Some(f64::NEG_INFINITY)), "-inf");
+    assert_eq!((worse(Some(0.5)), worse(None)), (0.5.into(), Value::Null));
+}

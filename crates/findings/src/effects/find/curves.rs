@@ -6,7 +6,7 @@
 use mountmark_stats::summary::mean;
 use serde::Serialize;
 
-use super::lacking::main_series;
+use super::lacking::{is_speed, main_series};
 use super::{Design, Gain, judged_together, ratios};
 use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
@@ -63,8 +63,8 @@ pub(super) fn curves(design: &Design, figures: &Figures, options: &Options) -> V
     for factor in design.given().filter(|factor| design.factors[*factor].levels.len() >= FEWEST) {
         let rows = rows(design, figures, factor);
         let courses = |series: &[&Series]| rows.iter().map(|row| Course::of(row, series)).collect();
-        if tasks.len() > 1 {
-            let series: Vec<&Series> = tasks.iter().map(|(_, series)| *series).collect();
+        let series: Vec<&Series> = tasks.iter().map(|(_, series)| *series).filter(|series| is_speed(series)).collect();
+        if series.len() > 1 {
             all.push((factor, None, courses(&series)));
         }
         all.extend(tasks.iter().map(|(task, series)| (factor, Some((*task).to_owned()), courses(&[series]))));

@@ -1,6 +1,7 @@
 //! Which configurations a mean over pairs leaves out, because they lack figures that others have.
 
 use super::{Design, TaskEffects, ratios};
+use crate::figures::find::roles::{Role, has};
 use crate::figures::find::series::{Figures, Series};
 
 /// Notes at each effect on a task who is left out of it; at those on all tasks, who is in some task.
@@ -8,7 +9,9 @@ pub(super) fn note(design: &Design, figures: &Figures, found: &mut [TaskEffects]
     let series: Vec<(&str, &Series)> = main_series(figures).collect();
     for task in found {
         for effect in &mut task.effects {
-            let of_task = series.iter().filter(|(id, _)| task.task.as_deref().is_none_or(|own| own == *id));
+            let of_task = series
+                .iter()
+                .filter(|(id, series)| task.task.as_deref().map_or_else(|| is_speed(series), |own| own == *id));
             let mut out: Vec<usize> =
                 of_task.flat_map(|(_, series)| design.left_out(effect.factor, effect.level, series)).collect();
             out.sort_unstable();
@@ -22,6 +25,11 @@ pub(super) fn note(design: &Design, figures: &Figures, found: &mut [TaskEffects]
 pub(super) fn main_series(figures: &Figures) -> impl Iterator<Item = (&str, &Series)> {
     let tests = figures.tasks.iter().filter(|task| !task.step);
     tests.filter_map(|task| Some((task.id.as_str(), task.main()?)))
+}
+
+/// Whether the figures are speeds, of which the mean over tasks is one.
+pub(super) fn is_speed(series: &Series) -> bool {
+    has(series.metric.id, Role::Speed)
 }
 
 impl Design {

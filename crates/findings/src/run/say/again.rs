@@ -2,13 +2,19 @@
 
 use mountmark_cells::Plan;
 use mountmark_document::text;
+use mountmark_model::Vary;
 use mountmark_record::RunRecord;
 
 /// The command as typed, with defaults made explicit, since they may change. The result is a single command of this
 /// program to a shell, even if the store is foreign.
 pub fn again(run: &RunRecord) -> String {
     let plan = &run.plan;
-    let typed = arguments(&run.command_line);
+    let Typed { of_run, options: typed, command } = Typed::of(&run.command_line);
+    if !of_run && typed.first().is_some_and(|word| MEASURE.contains(word)) {
+        let words = typed.iter().chain(&command).map(|word| one_word(word));
+        return text::clean(&std::iter::once("mountmark".to_owned()).chain(words).collect::<Vec<_>>().join(" "));
+    }
+    let typed = if of_run { typed } else { Vec::new() };
     let has = |option: &str| typed.iter().any(|word| *word == option || word.starts_with(&format!("{option}=")));
     let mut words = vec!["mountmark".to_owned(), "run".to_owned()];
     words.extend(typed.iter().map(|word| one_word(word)));
@@ -21,8 +27,12 @@ pub fn again(run: &RunRecord) -> String {
     if !plan.targets.iter().any(mountmark_model::Target::is_mounted) {
         add("--fs", on_no_side(plan).join(","));
     }
-    add("--suite", plan.suite.clone());
-    add("--scale", plan.scale.to_string());
+    if command.is_empty() {
+        add("--suite", plan.suite.clone());
+    }
+    if plan.vary.as_ref().is_none_or(|vary| vary.parameter != Vary::SCALE) {
+        add("--scale", plan.scale.to_string());
+    }
     if let Some(vary) = &plan.vary {
         add("--vary", vary.to_string());
     }
@@ -49,6 +59,7 @@ pub fn again(run: &RunRecord) -> String {
     if let Some(precondition) = plan.precondition.filter(|_| !has("--precondition")) {
         words.push(format!("--precondition={}", precondition.round_seconds));
     }
+    words.extend(command.iter().map(|word| one_word(word)));
     text::clean(&words.join(" "))
 }
 
@@ -84,25 +95,43 @@ fn on_no_side(plan: &Plan) -> Vec<&str> {
 
 /// The command as typed, without the program's folder and the store's.
 pub(crate) fn typed(run: &RunRecord) -> String {
-    let words: Vec<String> = arguments(&run.command_line).into_iter().map(one_word).collect();
-    if words.is_empty() && !words_of(&run.command_line).contains(&"run") {
+    let Typed { of_run, options, command } = Typed::of(&run.command_line);
+    if !of_run {
         return text::clean(&run.command_line);
     }
+    let words: Vec<String> = options.into_iter().chain(command).map(one_word).collect();
     text::clean(&format!("mountmark run {}", words.join(" ")))
 }
 
-/// The arguments after `run`, without the store's folder, which older programs recorded.
-fn arguments(command_line: &str) -> Vec<&str> {
-    let mut words = words_of(command_line).into_iter().skip_while(|word| *word != "run").skip(1);
-    let mut out = Vec::new();
-    while let Some(word) = words.next() {
-        if word == "--out" {
-            words.next();
-        } else if !word.starts_with("--out=") {
-            out.push(word);
+/// Subcommands that measure what their own words say: their runs are made again by these.
+const MEASURE: [&str; 3] = ["why", "baseline", "advise"];
+
+/// A command line as typed.
+struct Typed<'a> {
+    /// Whether it is one of `run`; else its options begin with the subcommand.
+    of_run: bool,
+    /// Without the store's folder, which older programs recorded.
+    options: Vec<&'a str>,
+    /// The user's own command, from `--` on; empty if there is none.
+    command: Vec<&'a str>,
+}
+
+impl Typed<'_> {
+    fn of(command_line: &str) -> Typed<'_> {
+        let mut words = words_of(command_line);
+        let command = words.split_off(words.iter().position(|word| *word == "--").unwrap_or(words.len()));
+        let run = words.iter().position(|word| *word == "run");
+        let mut words = words.into_iter().skip(run.unwrap_or_default() + 1);
+        let mut options = Vec::new();
+        while let Some(word) = words.next() {
+            if word == "--out" {
+                words.next();
+            } else if !word.starts_with("--out=") {
+                options.push(word);
+            }
         }
+        Typed { of_run: run.is_some(), options, command }
     }
-    out
 }
 
 /// A word unchanged if a shell reads it as one word; otherwise quoted as a whole.
@@ -195,6 +224,24 @@ mod tests {
         run.command_line = "a test".into();
         assert_eq!(typed(&run), "a test");
         assert!(again(&run).starts_with("mountmark run --fs ext4 --suite tiny "));
+    }
+
+    #[test]
+    fn the_users_own_command_stays_his_and_last() {
+        let mut run = run(&["ext4", "xfs"], 2);
+        let line = "mountmark run --fs ext4,xfs -- ./mytool run --out result.bin --seed 5 --suite x";
+        run.command_line = line.into();
+        assert_eq!(typed(&run), line);
+        let command = again(&run);
+        assert!(
+            command.starts_with("mountmark run --fs ext4,xfs --scale ") && command.matches(" --seed ").count() == 2,
+            "{command}"
+        );
+        assert!(command.ends_with(" -- ./mytool run --out result.bin --seed 5 --suite x"), "{command}");
+        for other in ["mountmark why --fs ext4 -- ./mytool run", "mountmark baseline check bench.toml --fail-on 2%"] {
+            run.command_line = other.into();
+            assert_eq!((again(&run), typed(&run)), (other.to_owned(), other.to_owned()));
+        }
     }
 
     #[test]

@@ -252,11 +252,8 @@ fn no_space(folder: &Path, needed: Option<u64>, free: Option<u64>) -> anyhow::Er
 
 /// Removes files of killed writers: those that no process has locked.
 fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(PARTIAL.as_bytes()))
-    {
+    let is_partial = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(PARTIAL.as_bytes());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten().filter(is_partial) {
         // Locked until it is removed, so that a writer that has just created it notices.
         if let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()

@@ -96,7 +96,7 @@ fn a_parameter_varies_alone_on_disks_of_one_size() {
 
 #[test]
 fn a_scale_that_nothing_follows_is_refused() {
-    let options = Options { suite: "create-after-delete".into(), ..support::options("ext4", "", "modern") };
+    let options = Options { suite: "piszcz-2006".into(), ..support::options("ext4", "", "modern") };
     let folder = tempfile::tempdir().unwrap();
     let job = folder.path().join("a.fio");
     std::fs::write(&job, "[a]\nrw=read\nsize=1m\n").unwrap();

@@ -266,8 +266,6 @@ fn chosen(filesystem: &str, options: &[&TuningOption], on: &[bool]) -> Candidate
     candidate(filesystem, &with.collect::<Vec<_>>())
 }
 
-#[cfg(test)]
-mod measured;
 mod narrow;
 #[cfg(test)]
 mod tests;

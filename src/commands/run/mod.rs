@@ -9,6 +9,7 @@ pub mod held;
 mod jobs;
 mod lab;
 mod prepare;
+mod refusals;
 mod repeat;
 mod sampled;
 mod scripts;
@@ -39,6 +40,7 @@ pub use execute::{Session, show};
 pub use jobs::{check_jobs, jobs};
 pub use lab::{LabOptions, SideLab, labs};
 use prepare::{Asked, Checked, Prepared, Wanted, checked, planned, with_plan};
+use refusals::refuse_first;
 use sampled::SamplingOptions;
 pub use shelf::{ShelfOptions, first, named, own_shelf, wrong};
 pub use signals::{Stop, TIME_IS_OVER};
@@ -286,49 +288,6 @@ impl Arguments {
     pub fn set_profiled(&mut self, profiled: bool) -> StoreOptions {
         self.lab = self.lab.clone().with_profiler(profiled);
         self.store.clone()
-    }
-
-    /// Refuses what is about a table that is not printed.
-    pub fn refuse_printing(&self, reason: &str) -> Result<()> {
-        let given = [
-            ("--format", self.format.format.is_some()),
-            ("--metric", self.format.metric.is_some()),
-            ("--advice", self.advice.is_some()),
-        ];
-        refuse_first(&given, reason)
-    }
-
-    /// Refuses what no baseline can be made of.
-    pub fn refuse_for_baseline(&self) -> Result<()> {
-        let lab = self.lab.lab;
-        if !lab.capabilities().exact_clock {
-            bail!(WrongUse(format!(
-                "--lab {}: a baseline has exact figures, and wall time has none: leave it out, or keep runs and use compare",
-                lab.name()
-            )));
-        }
-        if self.repeat == Some(1) && self.conditions == Way::Varied {
-            bail!(WrongUse(
-                "--repeat 1: one repeat under varied conditions shows no change; take --repeat 3, or --conditions fixed".into()
-            ));
-        }
-        let other = [
-            ("--vary", !self.vary.is_empty()),
-            ("--compare", self.work.is_compared()),
-            ("--precision and --budget", self.sampling.is_sampled()),
-            ("--study", self.study.is_some()),
-            ("--on", self.on.is_some()),
-            ("--dry-run", self.dry_run),
-        ];
-        refuse_first(&other, "a baseline is of one plan that is measured here; leave it away")
-    }
-}
-
-/// Refuses the first option that is given.
-fn refuse_first(options: &[(&str, bool)], reason: &str) -> Result<()> {
-    match options.iter().find(|(_, given)| *given) {
-        Some((option, _)) => bail!(WrongUse(format!("{option}: {reason}"))),
-        None => Ok(()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Searches over grids whose every speed is known: how often the answer is near the best, and what it cost.
 
+mod measured;
+
 use std::collections::BTreeMap;
 
 use mountmark_random::Stream;

@@ -150,7 +150,7 @@ pub(crate) mod tests {
             Tried { workload, policy: Policy::Fifo, shrunk: false, explored }
         };
         Campaign {
-            configuration: "vfat".into(),
+            configuration: "mine".into(),
             kernel: "6.12".into(),
             kernel_option: String::new(),
             disk_size: 1 << 29,

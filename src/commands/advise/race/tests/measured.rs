@@ -8,11 +8,11 @@ use clap::Parser;
 use mountmark_random::Stream;
 use mountmark_record::Store;
 
-use super::super::candidates::refused;
-use super::narrow::USUAL_REPEATS;
-use super::*;
+use super::super::narrow::USUAL_REPEATS;
+use super::super::*;
 use crate::catalogue;
 use crate::commands::advise::Arguments;
+use crate::commands::advise::candidates::refused;
 
 /// The file systems, if `MOUNTMARK_GRID_FS` names no others; ext4 is among them.
 const FILESYSTEMS: &str = "ext4 xfs btrfs f2fs nilfs2";

@@ -239,11 +239,6 @@ fn options_of_which_nothing_would_come_are_refused() {
     why(&["--with", "/nowhere"], "--with is for a command, and there is none");
     why(&["--compare", "a,b"], "--compare: a run has its cells");
     refused(&lab, &["--lab", "host", "--jobs", "2", "--fs", "ext4"], &["--jobs is about guests", "host"]);
-    refused(
-        &lab,
-        &["--lab", "host", "--silence-limit", "9", "--fs", "ext4"],
-        &["--silence-limit is about guests", "host"],
-    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! unchanged; with another stamp (copied, touched, written to) it is hashed first, and generated again if the hash
 //! differs. So the common case costs nothing, and a changed tar is always detected.
 //!
-//! When a tar is finished, those that nobody looked up for two weeks are removed. This file does not know what they are for.
+//! When a tar is finished, those that nobody used for long are removed. This file does not know what they are for.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
@@ -28,8 +28,8 @@ const LAYOUT: u32 = 1;
 /// Prefix of files being written, or left by a writer that was killed.
 const PARTIAL: &str = ".partial-";
 
-/// Tars that nobody looked up for this long are removed.
-const UNUSED: Duration = Duration::from_secs(14 * 24 * 3600);
+/// Tars that nobody looked up or read for this long are removed: runs of then can be neither resumed nor explained.
+const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// The location of one tar.
 pub(crate) struct Place {
@@ -263,13 +263,17 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Removes tars that nobody looked up for long. One without its sidecar is made again.
+/// Removes tars that nobody looked up or read for long. One without its sidecar is made again.
 fn prune(folder: &Path) {
-    let unused = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
-    let is_old = |path: &PathBuf| path.extension() == Some("json".as_ref()) && unused(path) > Some(UNUSED);
+    let is_long = |time: io::Result<SystemTime>| time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > UNUSED));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for sidecar in entries.filter(is_old) {
-        let _ = fs::remove_file(&sidecar).and_then(|()| fs::remove_file(sidecar.with_extension("tar")));
+    for sidecar in entries.filter(|path| path.extension() == Some("json".as_ref())) {
+        let tar = sidecar.with_extension("tar");
+        let looked_up = fs::metadata(&sidecar).and_then(|data| data.modified());
+        let read = fs::metadata(&tar).and_then(|data| data.accessed());
+        if is_long(looked_up) && is_long(read) {
+            let _ = fs::remove_file(&sidecar).and_then(|()| fs::remove_file(&tar));
+        }
     }
 }
 
@@ -280,70 +284,4 @@ fn is_at(file: &File, path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_disk_is_told_from_other_errors() {
-        let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(folder.path(), "full", "test", Keep::Yes);
-        let mut partial = place.start(None).unwrap();
-        let path = partial.path.clone();
-        partial.write_all(b"a little").unwrap();
-        partial.file = File::options().write(true).open("/dev/full").unwrap();
-        let error = partial.write_all(b"and more").unwrap_err();
-        let sentence = format!("{:#}", partial.explain(error));
-        for part in ["8 B were written", "no space", folder.path().to_str().unwrap(), "larger disk"] {
-            assert!(sentence.contains(part), "{sentence}");
-        }
-        assert!(path.exists());
-        drop(partial);
-        assert!(!path.exists());
-    }
-
-    #[test]
-    fn what_killed_writers_left_is_removed_at_once_and_what_has_a_writer_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let make = |name: &str| {
-            let path = folder.path().join(name);
-            (File::create(&path).unwrap(), path)
-        };
-        let (_, killed) = make(".partial-killed");
-        let (file, busy) = make(".partial-busy");
-        let (_, other) = make("other.tar");
-        file.try_lock().unwrap();
-        let partial = Place::new(folder.path(), "new", "test", Keep::Yes).start(None).unwrap();
-        sweep(folder.path());
-        let left = [&killed, &busy, &other, &partial.path].map(|path| path.exists());
-        assert_eq!(left, [false, true, true, true]);
-    }
-
-    #[test]
-    fn tars_that_nobody_used_for_two_weeks_go_when_another_is_finished() {
-        let folder = tempfile::tempdir().unwrap();
-        let make = |name: &str| {
-            let place = Place::new(folder.path(), name, name, Keep::Yes);
-            place.finish(place.start(None).unwrap(), &RealisedCorpus::default()).unwrap();
-            place
-        };
-        let [young, old, used] = ["young", "old", "used"].map(make);
-        for (place, days) in [(&young, 13), (&old, 15), (&used, 15)] {
-            let when = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
-            File::options().write(true).open(place.sidecar()).unwrap().set_modified(when).unwrap();
-        }
-        assert!(used.look_up().is_some());
-        let new = make("new");
-        let left = [&young, &old, &used, &new].map(|place| [place.tar(), place.sidecar()].map(|path| path.exists()));
-        assert_eq!(left, [[true; 2], [false; 2], [true; 2], [true; 2]]);
-    }
-
-    #[test]
-    fn names_of_tars_are_plain_and_differ_by_identity() {
-        let folder = Path::new("/cache");
-        let one = Place::new(folder, "../.hidden name/\u{e9}", "one", Keep::Yes).tar();
-        let two = Place::new(folder, "../.hidden name/\u{e9}", "two", Keep::Yes).tar();
-        assert_ne!(one, two);
-        assert_eq!(one.parent(), Some(folder));
-        assert!(one.to_str().unwrap().starts_with("/cache/_.hidden_name__-"), "{one:?}");
-    }
-}
+mod tests;

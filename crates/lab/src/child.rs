@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,16 +44,17 @@ pub enum Ended {
     Interrupted(String),
 }
 
-static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static INTERRUPTED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
-/// Makes programs end when `flag` is set. Only the first call has an effect.
+/// Makes programs end when `flag` is set, and no longer when an earlier one is.
 pub fn heed(flag: Arc<AtomicBool>) {
-    let _ = INTERRUPTED.set(flag);
+    *INTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(flag);
 }
 
 /// Whether the user has interrupted: for long work other than programs.
 pub(crate) fn is_interrupted() -> bool {
-    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    let flag = INTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner);
+    flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
 /// Runs a program to its end; returns its status and output.

@@ -1,7 +1,9 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
 use mountmark_cells::{Plan, PlannedCell};
-use mountmark_model::{Bytes, Conditions, Fill, Parameter, Sampling, Source, Suite, Vary, words};
+use mountmark_model::{
+    Bytes, Conditions, Fill, Parameter, Quantity, RateOf, Sampling, Source, Suite, Task, Vary, words,
+};
 
 use crate::bounds::{MOST_REPEATS, is_word};
 use crate::{PlanError, Result, brought, check, layers};
@@ -106,6 +108,20 @@ fn conditions_faults(conditions: &Conditions, ram: Bytes) -> Vec<String> {
     beyond.map(|(name, _)| format!("the condition {name} is beyond what this program draws")).collect()
 }
 
+/// A task without fields of which nothing comes. Suites with them are refused, and plans of before have them.
+fn without_idle_fields(task: &Task) -> Task {
+    let mut task = task.clone();
+    if task.part_of.is_some() {
+        task.limit_seconds = Task::default().limit_seconds;
+    }
+    let Some(workload) = &mut task.workload else { return Task { rate: RateOf::default(), ..task } };
+    let of_phases = workload.phases.iter_mut().filter_map(|phase| phase.files.as_mut());
+    for files in of_phases.chain([&mut workload.files]).filter(|files| files.sizes.is_some()) {
+        files.size = Quantity::default();
+    }
+    task
+}
+
 /// A suite with the cell's fields.
 fn suite_of(cell: &PlannedCell) -> Suite {
     let parameter = |value: u64| Parameter { value: Bytes(value), min: Bytes(0), fixed: true };
@@ -120,7 +136,7 @@ fn suite_of(cell: &PlannedCell) -> Suite {
         modules: cell.modules.clone(),
         source_prepare: cell.source_prepare.clone(),
         on_loop: cell.on_loop,
-        tasks: cell.tasks.to_vec(),
+        tasks: cell.tasks.iter().map(without_idle_fields).collect(),
         ..Suite::default()
     }
 }

@@ -39,7 +39,9 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
         if let Some(workload) = &task.workload {
             workload_faults(suite, task, workload, &mut fault);
         } else {
-            let fields = [("least_seconds", task.least_seconds != 0.0), ("rate", task.rate != RateOf::default())];
+            // The part of a workload has a rate of its own.
+            let has_rate = task.rate != RateOf::default() && task.part_of.is_none();
+            let fields = [("least_seconds", task.least_seconds != 0.0), ("rate", has_rate)];
             for (name, _) in fields.iter().filter(|(_, given)| *given) {
                 fault(format!("{name} is for a workload; remove it"));
             }

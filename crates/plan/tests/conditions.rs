@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use mountmark_cells::{Plan, PlannedCell};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Conditions, Lab, RealisedCorpus};
+use mountmark_model::{Bytes, Conditions, Lab, RateOf, RealisedCorpus};
 use mountmark_plan::{Catalogue, Options, check_stored, plan};
 
 fn planned(lab: Lab, conditions: Way, repeats: u32) -> Plan {
@@ -57,6 +57,16 @@ fn a_plan_with_figures_that_commands_print_can_be_resumed() {
     std::fs::write(&path, text).unwrap();
     let plan = of_suite(&path.to_string_lossy(), Lab::Virtual, Way::Fixed, 1);
     assert!(plan.cells[0].tasks.iter().any(|task| task.printed.is_some()));
+    check_stored(&plan).unwrap();
+}
+
+#[test]
+fn a_plan_of_before_may_have_fields_of_which_nothing_comes() {
+    let mut plan = planned(Lab::Virtual, Way::Fixed, 1);
+    let mut tasks = plan.cells[0].tasks.to_vec();
+    let at = tasks.iter().position(|task| task.workload.is_none()).unwrap();
+    tasks[at].rate = RateOf::Children;
+    plan.cells[0].tasks = tasks.into();
     check_stored(&plan).unwrap();
 }
 

@@ -43,7 +43,7 @@ pub struct Runs<'a> {
     shelf: ShelfOptions,
     begin: Instant,
     /// Wall seconds of a cell, as the latest runs say.
-    pace: Option<f64>,
+    pub pace: Option<f64>,
     /// How many times longer this machine takes for a fill or a history than is assumed, as the last one says.
     slower: f64,
     disk_size: Option<Bytes>,
@@ -117,11 +117,12 @@ impl<'a> Runs<'a> {
         is_over
     }
 
-    /// Learns from so many cells that were to take so many seconds longer each.
-    pub fn took(&mut self, took: Duration, cells: usize, longer: f64) {
-        let beyond = took.as_secs_f64() / cells as f64 - self.pace.unwrap_or(0.0);
-        // What the shelf had says nothing.
+    /// Learns from so many cells that were to take so many seconds longer each than `pace`, that of the others, which stays.
+    pub fn took(&mut self, took: Duration, cells: usize, longer: f64, pace: Option<f64>) {
         if longer > 0.0 {
+            self.pace = pace;
+            let beyond = took.as_secs_f64() / cells as f64 - pace.unwrap_or(0.0);
+            // What the shelf had says nothing.
             self.slower = self.slower.max(beyond * self.jobs() as f64 / longer);
         }
     }

@@ -118,9 +118,9 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         }
         say!("mountmark: {what}");
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
-        let begin = Instant::now();
+        let (begin, pace) = (Instant::now(), search.runs.pace);
         let ran = search.runs.beside(&names, REPEATS, &words);
-        search.runs.took(begin.elapsed(), cells, situation.longer);
+        search.runs.took(begin.elapsed(), cells, situation.longer, pace);
         let found = match ran {
             Ok(Some(run)) => speeds(&run, situation.ram, &search.runs.unmeasured),
             // The others are said to be not asked, as this one.

@@ -33,7 +33,7 @@ pub fn is_own(run: &RunRecord, store: &Path) -> Result<()> {
     if let Some(path) = writable_by_others(store)? {
         bail!(
             "run {id} cannot be resumed: {} belongs to another user, or others may write to it, and the commands in it would \
-             run on this machine. Run it anew: {}",
+             run on this machine. If only you wrote there, make it root's alone (chown root, chmod go-w); else run it anew: {}",
             path.display(),
             mountmark_findings::again(run)
         );

@@ -24,14 +24,16 @@ impl std::ops::Deref for Stop {
 impl Stop {
     /// Installs the handlers for the rest of the program's life.
     pub fn on_signals() -> Result<Stop> {
+        let signalled = Arc::new(AtomicBool::new(false));
         let stop = Stop { flag: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             // nohup, and a shell's background job, request that the signal be ignored.
             if is_ignored(signal) {
                 continue;
             }
-            // The order matters: at the second signal the flag must already be set.
-            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.flag))?;
+            // The order matters: at the second signal the flag must already be set. An end for want of time is no signal.
+            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&signalled))?;
+            signal_hook::flag::register(signal, Arc::clone(&signalled))?;
             signal_hook::flag::register(signal, Arc::clone(&stop.flag))?;
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
         }
@@ -86,7 +88,6 @@ impl Drop for TimeLimit {
     fn drop(&mut self) {
         self.alive.take();
         let _ = self.waits.take().map(thread::JoinHandle::join);
-        // The next signal is the first again: a second one would end the program at once.
         if self.stop.code() == TIME_IS_OVER {
             self.stop.flag.store(false, Ordering::SeqCst);
         }

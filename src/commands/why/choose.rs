@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use mountmark_cells::PlannedCell;
+use mountmark_findings::changes::{Incomparable, incomparable};
 use mountmark_model::{Metric, Outcome, heading, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
@@ -52,7 +53,14 @@ pub(in crate::commands) fn pair<'a>(
         )));
     }
     runs.iter().try_for_each(|run| check(run, task))?;
-    if let Some((_, sentence)) = common::other_work(before, after) {
+    // Other tasks may do other work.
+    let is_other = |reason: &Incomparable| match reason {
+        Incomparable::Works(tasks) => tasks.iter().any(|one| one == task),
+        _ => true,
+    };
+    if let Some((_, sentence)) = common::other_work(before, after)
+        && incomparable(before, after).iter().any(is_other)
+    {
         bail!(WrongUse(sentence));
     }
     let of = |names: [&str; 2]| anyhow::Ok([one(before, task, names[0], repeat)?, one(after, task, names[1], repeat)?]);

@@ -33,10 +33,10 @@ pub static SILENCE_LIMIT: LabOption = LabOption {
     name: "silence-limit",
     value: "SECONDS",
     takes: Takes::Count { most: u64::MAX, usual: Some("1800"), alone: None },
-    help: "Seconds of wall time that a guest may be silent before it counts as hung",
+    help: "Seconds of wall time that a guest, or the host lab's agent, may be silent before it counts as hung",
     with: None,
     against: &[],
-    elsewhere: "--silence-limit is about guests, which the {lab} lab has not",
+    elsewhere: "--silence-limit is of labs with an agent, which the {lab} lab has not",
 };
 
 pub static DISK: LabOption = LabOption {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mountmark_model::Bytes;
 
+use crate::emulator::options::SILENCE_LIMIT;
 use crate::lab::Place;
 use crate::options::{Given, LabOption, Takes};
 
@@ -89,7 +90,8 @@ pub static PRECONDITION: LabOption = LabOption {
                 --device",
 };
 
-pub(super) static ALL: [&LabOption; 7] = [&IMAGE, &FORCE_IMAGE, &DEVICE, &WIPE, &DIR, &MEMORY, &PRECONDITION];
+pub(super) static ALL: [&LabOption; 8] =
+    [&SILENCE_LIMIT, &IMAGE, &FORCE_IMAGE, &DEVICE, &WIPE, &DIR, &MEMORY, &PRECONDITION];
 
 /// What the lab works on.
 pub fn place(given: &Given) -> Place {

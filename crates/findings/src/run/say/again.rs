@@ -10,7 +10,8 @@ use mountmark_record::RunRecord;
 pub fn again(run: &RunRecord) -> String {
     let plan = &run.plan;
     let Typed { of_run, options: typed, command } = Typed::of(&run.command_line);
-    if !of_run && typed.first().is_some_and(|word| MEASURE.contains(word)) {
+    let of_own_words = !command.is_empty() || typed.get(..2) == Some(&["baseline", "check"]);
+    if !of_run && of_own_words && typed.first().is_some_and(|word| MEASURE.contains(word)) {
         let words = typed.iter().chain(&command).map(|word| one_word(word));
         return text::clean(&std::iter::once("mountmark".to_owned()).chain(words).collect::<Vec<_>>().join(" "));
     }
@@ -103,8 +104,8 @@ pub(crate) fn typed(run: &RunRecord) -> String {
     text::clean(&format!("mountmark run {}", words.join(" ")))
 }
 
-/// Subcommands that measure what their own words say: their runs are made again by these.
-const MEASURE: [&str; 3] = ["why", "baseline", "advise"];
+/// Subcommands that measure a command of the user's own: their runs are made again by these, as `run` would need what they brought.
+const MEASURE: [&str; 4] = ["why", "baseline", "advise", "bisect"];
 
 /// A command line as typed.
 struct Typed<'a> {
@@ -241,6 +242,11 @@ mod tests {
         for other in ["mountmark why --fs ext4 -- ./mytool run", "mountmark baseline check bench.toml --fail-on 2%"] {
             run.command_line = other.into();
             assert_eq!((again(&run), typed(&run)), (other.to_owned(), other.to_owned()));
+        }
+        // One run of a search, and not the search; and nobody's baseline is written over.
+        for other in ["mountmark advise --suite varmail", "mountmark baseline save bench.toml --fs ext4"] {
+            run.command_line = other.into();
+            assert!(again(&run).starts_with("mountmark run --fs ext4,xfs --suite tiny "), "{}", again(&run));
         }
     }
 

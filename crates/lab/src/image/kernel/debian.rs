@@ -11,7 +11,8 @@ use crate::cache;
 /// The package that `wanted` last stood for, if it still matches and its files are in the cache. A file with other
 /// contents counts as missing, and is written again.
 pub fn kept(wanted: &str, packages: &Packages, cache: &Path) -> Option<String> {
-    let name = fs::read_to_string(kept_name(wanted, cache)).ok()?;
+    // A whole version may have been fetched under a shorter name.
+    let name = fs::read_to_string(kept_name(wanted, cache)).unwrap_or_else(|_| format!("{IMAGES}{wanted}"));
     let fits = choose(wanted, std::slice::from_ref(&name)).is_ok();
     (fits && packages.kept(&name).is_some()).then_some(name)
 }

@@ -39,12 +39,10 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
         if let Some(workload) = &task.workload {
             workload_faults(suite, task, workload, &mut fault);
         } else {
-            // The part of a workload has a rate of its own.
             let has_rate = task.rate != RateOf::default() && task.part_of.is_none();
             let fields = [("least_seconds", task.least_seconds != 0.0), ("rate", has_rate)];
-            for (name, _) in fields.iter().filter(|(_, given)| *given) {
-                fault(format!("{name} is for a workload; remove it"));
-            }
+            let given = fields.iter().filter(|(_, given)| *given);
+            given.for_each(|(name, _)| fault(format!("{name} is for a workload; remove it")));
         }
         if let Some(whole) = &task.part_of {
             match suite.tasks[..index].iter().find(|other| other.id == *whole) {
@@ -61,8 +59,8 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
             }
             let is_limited = task.limit_seconds != Task::default().limit_seconds;
             if task.prepare.is_some() || task.cleanup.is_some() || task.cold || task.repeat != 1 || is_limited {
-                let fields = "prepare, cleanup, cold, repeat and limit_seconds";
-                fault(format!("a part is measured with its whole: {fields} belong there"));
+                let fields = "prepare, cleanup, cold, repeat and limit_seconds belong there";
+                fault(format!("a part is measured with its whole: {fields}"));
             }
         } else if task.figure.is_some() && task.program.is_none() && task.fio.is_none() && task.workload.is_none() {
             fault("figure needs program, fio, workload or part_of".into());

@@ -25,7 +25,13 @@ const RESERVED_BEGINNINGS: [&str; 9] = ["LC_", "LD_", "BASH", "GREP_", "TAR_", "
 const LONGEST_PAUSE: f64 = 86_400.0;
 const LONGEST_LIMIT: f64 = 31.0 * 86_400.0;
 
+/// What is wrong in a suite that is written.
 pub(crate) fn suite(suite: &Suite) -> Vec<String> {
+    [stored_suite(suite), tasks::idle::faults(suite)].concat()
+}
+
+/// What is wrong in a suite that may be of before, and could not run.
+pub(crate) fn stored_suite(suite: &Suite) -> Vec<String> {
     let mut faults = Vec::new();
     if suite.tasks.is_empty() {
         faults.push("the suite has no task: add a [[task]] with id, title and run".into());

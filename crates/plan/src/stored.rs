@@ -1,9 +1,7 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
 use mountmark_cells::{Plan, PlannedCell};
-use mountmark_model::{
-    Bytes, Conditions, Fill, Parameter, Quantity, RateOf, Sampling, Source, Suite, Task, Vary, words,
-};
+use mountmark_model::{Bytes, Conditions, Fill, Parameter, Sampling, Source, Suite, Vary, words};
 
 use crate::bounds::{MOST_REPEATS, is_word};
 use crate::{PlanError, Result, brought, check, layers};
@@ -71,7 +69,7 @@ fn cell_faults(cell: &PlannedCell) -> Vec<String> {
     let below = cell.configuration.below.iter().map(|below| &below.filesystem);
     let all = std::iter::once(&cell.configuration.filesystem).chain(below);
     let mut faults: Vec<String> = all.flat_map(check::filesystem::faults).collect();
-    faults.extend(check::suite(&suite_of(cell)));
+    faults.extend(check::stored_suite(&suite_of(cell)));
     faults.extend(cell.root.iter().flat_map(brought::tree_faults));
     faults.extend(check::disk(&cell.disk));
     if let Some(conditions) = &cell.conditions {
@@ -108,20 +106,6 @@ fn conditions_faults(conditions: &Conditions, ram: Bytes) -> Vec<String> {
     beyond.map(|(name, _)| format!("the condition {name} is beyond what this program draws")).collect()
 }
 
-/// A task without fields of which nothing comes. Suites with them are refused, and plans of before have them.
-fn without_idle_fields(task: &Task) -> Task {
-    let mut task = task.clone();
-    if task.part_of.is_some() {
-        task.limit_seconds = Task::default().limit_seconds;
-    }
-    let Some(workload) = &mut task.workload else { return Task { rate: RateOf::default(), ..task } };
-    let of_phases = workload.phases.iter_mut().filter_map(|phase| phase.files.as_mut());
-    for files in of_phases.chain([&mut workload.files]).filter(|files| files.sizes.is_some()) {
-        files.size = Quantity::default();
-    }
-    task
-}
-
 /// A suite with the cell's fields.
 fn suite_of(cell: &PlannedCell) -> Suite {
     let parameter = |value: u64| Parameter { value: Bytes(value), min: Bytes(0), fixed: true };
@@ -136,7 +120,7 @@ fn suite_of(cell: &PlannedCell) -> Suite {
         modules: cell.modules.clone(),
         source_prepare: cell.source_prepare.clone(),
         on_loop: cell.on_loop,
-        tasks: cell.tasks.iter().map(without_idle_fields).collect(),
+        tasks: cell.tasks.to_vec(),
         ..Suite::default()
     }
 }

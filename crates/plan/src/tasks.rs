@@ -1,12 +1,14 @@
 //! Tasks that are more than a command: benchmark programs, fio's job files, workloads of Mountmark's engine, and their
 //! parts.
 
+pub(crate) mod idle;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mountmark_cells::Plan;
 use mountmark_model::workload::{FileSet, Pattern, Phase, Run, Sizes, SyncPolicy};
-use mountmark_model::{Program, Quantity, RateOf, Scale, Suite, Task, Workload, format_bytes};
+use mountmark_model::{Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
 
 use crate::error::fault;
 use crate::error::listed;
@@ -38,11 +40,8 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
         }
         if let Some(workload) = &task.workload {
             workload_faults(suite, task, workload, &mut fault);
-        } else {
-            let has_rate = task.rate != RateOf::default() && task.part_of.is_none();
-            let fields = [("least_seconds", task.least_seconds != 0.0), ("rate", has_rate)];
-            let given = fields.iter().filter(|(_, given)| *given);
-            given.for_each(|(name, _)| fault(format!("{name} is for a workload; remove it")));
+        } else if task.least_seconds != 0.0 {
+            fault(idle::for_a_workload("least_seconds"));
         }
         if let Some(whole) = &task.part_of {
             match suite.tasks[..index].iter().find(|other| other.id == *whole) {
@@ -57,10 +56,8 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
                 }
                 Some(other) => part_faults(task, other, &mut fault),
             }
-            let is_limited = task.limit_seconds != Task::default().limit_seconds;
-            if task.prepare.is_some() || task.cleanup.is_some() || task.cold || task.repeat != 1 || is_limited {
-                let fields = "prepare, cleanup, cold, repeat and limit_seconds belong there";
-                fault(format!("a part is measured with its whole: {fields}"));
+            if task.prepare.is_some() || task.cleanup.is_some() || task.cold || task.repeat != 1 {
+                fault(idle::OF_WHOLE.into());
             }
         } else if task.figure.is_some() && task.program.is_none() && task.fio.is_none() && task.workload.is_none() {
             fault("figure needs program, fio, workload or part_of".into());
@@ -162,7 +159,7 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
     let parameters = parameters(suite, Scale::ONE);
     for phase in &workload.phases {
         let files = phase.files.as_ref().unwrap_or(&workload.files);
-        let reasons = [block_fault(phase, files, &parameters), size_fault(files), sync_fault(&phase.sync)];
+        let reasons = [block_fault(phase, files, &parameters), sync_fault(&phase.sync)];
         for reason in reasons.into_iter().flatten() {
             fault(format!("phase {:?}: {reason}", phase.name));
         }
@@ -214,12 +211,6 @@ fn block_fault(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64
         let (block, largest) = (format_bytes(block), format_bytes(largest));
         format!("block is {block}, and no file is larger than {largest}: take a smaller block, or larger files")
     })
-}
-
-/// One size and several, of which the one would do nothing.
-fn size_fault(files: &FileSet) -> Option<String> {
-    let is_both = files.sizes.is_some() && files.size != Quantity::default();
-    is_both.then(|| "its files have size and sizes: keep one of them".to_owned())
 }
 
 /// Words about syncs that no sync follows.

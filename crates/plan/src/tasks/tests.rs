@@ -9,6 +9,11 @@ fn suite(tasks: &str) -> Suite {
 }
 
 #[track_caller]
+/// As of a suite that is written.
+fn faults(suite: &Suite) -> Vec<String> {
+    [super::faults(suite), idle::faults(suite)].concat()
+}
+
 fn has_fault(tasks: &str, text: &str) {
     let all = faults(&suite(tasks)).join("\n");
     assert!(all.contains(text), "{all:?} has no {text:?}");

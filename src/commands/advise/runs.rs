@@ -43,7 +43,7 @@ pub struct Runs<'a> {
     shelf: ShelfOptions,
     begin: Instant,
     /// Wall seconds of a cell, as the latest runs say.
-    pub pace: Option<f64>,
+    pace: Option<f64>,
     /// How many times longer this machine takes for a fill or a history than is assumed, as the last one says.
     slower: f64,
     disk_size: Option<Bytes>,
@@ -117,16 +117,6 @@ impl<'a> Runs<'a> {
         is_over
     }
 
-    /// Learns from so many cells that were to take so many seconds longer each than `pace`, that of the others, which stays.
-    pub fn took(&mut self, took: Duration, cells: usize, longer: f64, pace: Option<f64>) {
-        if longer > 0.0 {
-            self.pace = pace;
-            let beyond = took.as_secs_f64() / cells as f64 - pace.unwrap_or(0.0);
-            // What the shelf had says nothing.
-            self.slower = self.slower.max(beyond * self.jobs() as f64 / longer);
-        }
-    }
-
     /// Refuses what no run of these file systems could have, before the first.
     pub fn check(&self, names: &[String]) -> Result<()> {
         let Arguments { work, shelf, on, .. } = self.arguments;
@@ -166,11 +156,20 @@ impl<'a> Runs<'a> {
         words
     }
 
-    /// A run of these configurations beside one another in another situation; `None` if the user stopped it, or the budget did.
-    pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str]) -> Result<Option<RunRecord>> {
+    /// A run of these configurations beside one another in another situation, whose cells take so many seconds `longer` each; `None`
+    /// if the user stopped it, or the budget did.
+    pub fn beside(&mut self, names: &[String], repeats: u32, more: &[&str], longer: f64) -> Result<Option<RunRecord>> {
         // On a cluster what has begun goes on.
         let late = self.arguments.on.is_none().then(|| self.time_left() + self.arguments.budget / LATE);
-        self.run(names, repeats, more, late)
+        let (begin, pace) = (Instant::now(), self.pace);
+        let found = self.run(names, repeats, more, late);
+        if longer > 0.0 {
+            // The pace is that of the others. What the shelf had says nothing of what is longer.
+            self.pace = pace;
+            let of_cell = begin.elapsed().as_secs_f64() / (names.len() * repeats as usize) as f64;
+            self.slower = self.slower.max((of_cell - pace.unwrap_or(0.0)) * self.jobs() as f64 / longer);
+        }
+        found
     }
 
     /// A run of these configurations beside one another, with further words, that takes at most so long.

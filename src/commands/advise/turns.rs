@@ -1,7 +1,5 @@
 //! When the answer would be another: the same work in other situations.
 
-use std::time::Instant;
-
 use anyhow::Result;
 use mountmark_findings::advice::{self, Candidate, OnMachines, Order, Speeds, Turn, Unmeasured};
 use mountmark_findings::over_all_tasks;
@@ -64,7 +62,7 @@ pub fn profiled(search: &mut Search, answer: &Candidate, others: &[String]) -> R
         return Ok(None);
     }
     say!("mountmark: looking for what makes the difference");
-    let found = search.runs.beside(&names, 1, &["--profile"])?;
+    let found = search.runs.beside(&names, 1, &["--profile"], 0.0)?;
     if found.is_none() {
         search.runs.skip(what);
     }
@@ -118,10 +116,7 @@ pub fn ask(search: &mut Search, answer: &Candidate, others: &[String]) -> Result
         }
         say!("mountmark: {what}");
         let words: Vec<&str> = situation.words.iter().map(String::as_str).collect();
-        let (begin, pace) = (Instant::now(), search.runs.pace);
-        let ran = search.runs.beside(&names, REPEATS, &words);
-        search.runs.took(begin.elapsed(), cells, situation.longer, pace);
-        let found = match ran {
+        let found = match search.runs.beside(&names, REPEATS, &words, situation.longer) {
             Ok(Some(run)) => speeds(&run, situation.ram, &search.runs.unmeasured),
             // The others are said to be not asked, as this one.
             Ok(None) => {

@@ -76,19 +76,24 @@ impl Grid {
 
     /// The speed of what is advised.
     fn advised(&mut self) -> (Candidate, f64) {
-        let mut race = Race::default();
-        let defaults: Vec<Candidate> = self.options.keys().map(|name| candidate(name, &[])).collect();
-        assert!(race.measure(self, &defaults, 1).unwrap());
-        let order: Vec<String> = advice::in_order(&race.speeds, &defaults).iter().map(|one| one.name.clone()).collect();
-        for name in order {
-            let options = self.options[&name].clone();
-            assert!(race.screen(self, &name, &options.iter().collect::<Vec<_>>()).unwrap());
-        }
-        let left = race.narrow(self, "a").unwrap();
-        let answer = advice::decide(&race.speeds, &left, "a", race.searched()).unwrap().clone();
+        let options = self.options.clone();
+        let answer = search(self, &options, "a");
         let speed = self.speeds[&answer.name];
         (answer, speed)
     }
+}
+
+/// What a search through these options ends with.
+fn search(track: &mut dyn Track, options: &BTreeMap<String, Vec<TuningOption>>, simplest: &str) -> Candidate {
+    let mut race = Race::default();
+    let defaults: Vec<Candidate> = options.keys().map(|name| candidate(name, &[])).collect();
+    assert!(race.measure(track, &defaults, 1).unwrap());
+    let order: Vec<String> = advice::in_order(&race.speeds, &defaults).iter().map(|one| one.name.clone()).collect();
+    for name in order {
+        assert!(race.screen(track, &name, &options[&name].iter().collect::<Vec<_>>()).unwrap());
+    }
+    let left = race.narrow(track, simplest).unwrap();
+    advice::decide(&race.speeds, &left, simplest, race.searched()).unwrap().clone()
 }
 
 impl Track for Grid {

@@ -10,6 +10,7 @@ use mountmark_record::Store;
 
 use super::super::narrow::USUAL_REPEATS;
 use super::super::*;
+use super::search;
 use crate::catalogue;
 use crate::commands::advise::Arguments;
 use crate::commands::advise::candidates::refused;
@@ -118,16 +119,7 @@ fn answers_are_near_the_best_of_a_measured_grid() {
             let mut order: Vec<usize> = (0..repeats).collect();
             (1..repeats).rev().for_each(|at| order.swap(at, random.below(at as u64 + 1) as usize));
             let mut replay = Replay { speeds: &speeds, order, measured: BTreeMap::new(), most: whole / 3 };
-            let mut race = Race::default();
-            let defaults: Vec<Candidate> = options.keys().map(|name| candidate(name, &[])).collect();
-            race.measure(&mut replay, &defaults, 1).unwrap();
-            let order: Vec<String> =
-                advice::in_order(&race.speeds, &defaults).iter().map(|one| one.name.clone()).collect();
-            for name in order {
-                race.screen(&mut replay, &name, &options[&name].iter().collect::<Vec<_>>()).unwrap();
-            }
-            let left = race.narrow(&mut replay, "ext4").unwrap();
-            let answer = advice::decide(&race.speeds, &left, "ext4", race.searched()).unwrap();
+            let answer = search(&mut replay, &options, "ext4");
             // Against its own file system's defaults too: an option that makes it worse is not recommended.
             let own = means[answer.name.as_str()];
             let is_worse = own < means["ext4"] || own < means[answer.filesystem.as_str()];

@@ -135,11 +135,7 @@ fn check(arguments: &Check) -> Result<u8> {
     let baseline = Baseline::read(&arguments.file)?;
     let file = arguments.file.canonicalize().context("the baseline's file is gone")?;
     let here = file.parent().unwrap_or(Path::new("/")).join(&baseline.folder);
-    let old = arguments.old.as_ref().map(|old| {
-        let whole = old.canonicalize().map_err(|error| WrongUse(format!("--old {}: {error}", old.display())))?;
-        if whole.is_dir() { Ok(whole) } else { Err(WrongUse(format!("--old {}: it is no folder", old.display()))) }
-    });
-    let old = old.transpose()?;
+    let old = arguments.old.as_deref().map(checkout).transpose()?;
     let store = StoreOptions { out: Some(std::path::absolute(arguments.store.folder())?) };
     let shelf = arguments.shelf.clone().with_whole_paths()?;
     let stop = Stop::on_signals()?;
@@ -157,27 +153,10 @@ fn check(arguments: &Check) -> Result<u8> {
         Ok(now) => now,
         Err(code) => return Ok(code),
     };
-    let before = match &old {
-        Some(old) => match measured(old)? {
-            Ok(before) => {
-                if let Some((_, sentence)) = common::other_work(&before, &now) {
-                    say!("mountmark: {sentence}");
-                    return Ok(common::CANNOT_RUN);
-                }
-                before
-            }
-            Err(code) => return Ok(code),
-        },
-        None => {
-            if let Some(reason) = baseline.differs(&now)? {
-                say!("mountmark: the figures of {} cannot be compared: {reason}", arguments.file.display());
-                say!(
-                    "mountmark: measure the other side with today's lab (--old FOLDER, another checkout), or save the baseline anew"
-                );
-                return Ok(common::CANNOT_RUN);
-            }
-            baseline.run(&now)
-        }
+    let old = old.as_deref().map(measured).transpose()?;
+    let before = match compared(&baseline, &arguments.file, &now, old)? {
+        Ok(before) => before,
+        Err(code) => return Ok(code),
     };
     let found = changes(&before, &now, None, &mountmark_findings::Options::of_gate(arguments.fail_on));
     if !found.is_judged() {
@@ -196,6 +175,37 @@ fn check(arguments: &Check) -> Result<u8> {
     }
     common::show(&gate, arguments.format.as_deref())?;
     Ok(if failures.is_empty() { common::DONE } else { common::FAILED })
+}
+
+/// What the figures of `now` are compared with, those of another checkout if it was measured; or an exit code.
+fn compared(
+    baseline: &Baseline,
+    file: &Path,
+    now: &RunRecord,
+    old: Option<Result<RunRecord, u8>>,
+) -> Result<Result<RunRecord, u8>> {
+    let Some(old) = old else {
+        if let Some(reason) = baseline.differs(now)? {
+            say!("mountmark: the figures of {} cannot be compared: {reason}", file.display());
+            say!(
+                "mountmark: measure the other side with today's lab (--old FOLDER, another checkout), or save the baseline anew"
+            );
+            return Ok(Err(common::CANNOT_RUN));
+        }
+        return Ok(Ok(baseline.run(now)));
+    };
+    if let Some((_, sentence)) = old.as_ref().ok().and_then(|before| common::other_work(before, now)) {
+        say!("mountmark: {sentence}");
+        return Ok(Err(common::CANNOT_RUN));
+    }
+    Ok(old)
+}
+
+/// The folder of another checkout.
+fn checkout(old: &Path) -> Result<PathBuf> {
+    let wrong = |reason: String| WrongUse(format!("--old {}: {reason}", old.display()));
+    let whole = old.canonicalize().map_err(|error| wrong(error.to_string()))?;
+    if whole.is_dir() { Ok(whole) } else { Err(wrong("it is no folder".into()).into()) }
 }
 
 fn unjudged(found: &Changes) -> &'static str {

@@ -70,8 +70,8 @@ pub(super) struct Options {
     /// Seed of all random choices
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
-    /// The modelled disk, and none of this machine: `request` writes each request whole, `sector` may tear it between its sectors; `trim` behind a plus if it takes trims, and a
-    /// fault, such as sector+i1 or request+trim+i1
+    /// The modelled disk, and none of this machine: `request` writes each request whole, `sector` may tear it between its
+    /// sectors; `trim` behind a plus if it takes trims, and a fault, such as sector+i1 or request+trim+i1
     #[arg(long, value_name = "DEVICE", default_value = DEVICE)]
     pub device: Device,
     /// When the disk replies to writes: fifo, lifo, delayed[:SEED] or held[:EVERY]. May be repeated

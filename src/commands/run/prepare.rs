@@ -39,10 +39,7 @@ pub(super) fn checked(arguments: &Arguments) -> Result<Checked> {
     let scale = arguments.work.scale(arguments.scale.as_deref())?;
     check_jobs(arguments.jobs)?;
     arguments.lab.check_new()?;
-    if arguments.jobs.is_some_and(|jobs| jobs > 1) && !arguments.lab.capabilities().guest {
-        let lab = arguments.lab.lab.name();
-        bail!(WrongUse(format!("--jobs is about guests, and the {lab} lab runs one cell at a time: leave it away")));
-    }
+    arguments.refuse_jobs()?;
     if let Some(on) = &arguments.on {
         elsewhere::check(arguments, on)?;
     }

@@ -17,6 +17,14 @@ impl Arguments {
         refuse_first(&given, reason)
     }
 
+    /// Refuses several cells at once where there are no guests.
+    pub(super) fn refuse_jobs(&self) -> Result<()> {
+        let lab = self.lab.lab.name();
+        let is_several = self.jobs.is_some_and(|jobs| jobs > 1) && !self.lab.capabilities().guest;
+        let reason = format!("--jobs is about guests, and the {lab} lab runs one cell at a time: leave it away");
+        if is_several { bail!(WrongUse(reason)) } else { Ok(()) }
+    }
+
     /// Refuses what no baseline can be made of.
     pub fn refuse_for_baseline(&self) -> Result<()> {
         let lab = self.lab.lab;

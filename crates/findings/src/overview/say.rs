@@ -118,7 +118,7 @@ fn overall(findings: &Findings, tests: usize) -> String {
 }
 
 /// The tests without a figure of any file system.
-fn unmeasured(findings: &Findings) -> Vec<usize> {
+pub(crate) fn unmeasured(findings: &Findings) -> Vec<usize> {
     let tests = findings.tasks.iter().enumerate().filter(|(_, task)| !task.step && !task.is_measured);
     tests.map(|(at, _)| at).collect()
 }

@@ -195,8 +195,8 @@ pub enum Incomparable {
 
 /// Why the figures of the two runs are not of the same work; empty if they are.
 ///
-/// Suite, scale, what tasks of one name do, and corpus must be equal. With one seed the corpora must be equal byte for byte; with several seeds
-/// only their definition must be. What a user brings may differ: that is what is compared then.
+/// Suite, scale, what tasks of one name do, and corpus must be equal. With one seed the corpora must be equal byte for byte;
+/// with several seeds only their definition must be. What a user brings may differ: that is what is compared then.
 pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> {
     let mut out = Vec::new();
     let (one, other) = (&before.plan, &after.plan);

@@ -79,8 +79,7 @@ pub(crate) fn title(findings: &Findings) -> String {
             format!("Usable again after a power cut: {}", and(times))
         }
         Some(Conclusion::Overall { tests }) => {
-            let without = findings.suite().filter(|task| !task.is_measured).count();
-            let over = match findings.overall.unranked.len() + without {
+            let over = match findings.overall.unranked.len() + say::unmeasured(findings).len() {
                 0 => String::new(),
                 unranked => format!(" over {} of {tests} tests", tests - unranked),
             };
